@@ -101,10 +101,14 @@ export async function executeAction(
   const trace: Trace = {};
   try {
     const result = await run(context, request, trace);
-    await record(context, request, trace, performance.now() - started, undefined);
+    await record(context, request, { trace, durationMs: performance.now() - started, error: undefined });
     return request.fields ? selected(result, request.fields) : result;
   } catch (thrown) {
-    await record(context, request, trace, performance.now() - started, publicError(thrown));
+    await record(context, request, {
+      trace,
+      durationMs: performance.now() - started,
+      error: publicError(thrown),
+    });
     throw thrown;
   }
 }
@@ -156,10 +160,10 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     trace: request.trace,
     answers: request.answers,
   };
-  if (request.idempotencyKey !== undefined) return runKeyed(context, request, { ...call }, trace);
+  if (request.idempotencyKey !== undefined) return runKeyed(context, request, { call: { ...call }, trace });
   if (action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
-  return callThirdParty(context, request, call, trace);
+  return callThirdParty(context, request, { call, trace });
 }
 
 /**
@@ -169,8 +173,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
 async function runKeyed(
   context: ExecuteContext,
   request: ExecuteRequest,
-  call: UpstreamCall,
-  trace: Trace,
+  { call, trace }: { call: UpstreamCall; trace: Trace },
 ): Promise<ExecuteResult> {
   const { environment, userId, input, idempotencyKey = '' } = request;
   const { action } = call;
@@ -183,7 +186,8 @@ async function runKeyed(
       // The third party's own idempotency key is one more reason why a repetition does no harm.
       repeatable: isRepeatable({ ...call, idempotencyKey }),
     },
-    (upstreamKey) => callThirdParty(context, request, { ...call, idempotencyKey: upstreamKey }, trace),
+    (upstreamKey) =>
+      callThirdParty(context, request, { call: { ...call, idempotencyKey: upstreamKey }, trace }),
   );
   return replayed ? { ...value, replayed: true } : value;
 }
@@ -192,21 +196,18 @@ async function runKeyed(
 async function callThirdParty(
   context: ExecuteContext,
   request: ExecuteRequest,
-  call: UpstreamCall,
-  trace: Trace,
+  { call, trace }: { call: UpstreamCall; trace: Trace },
 ): Promise<ExecuteResult> {
   const { connector } = call;
   const { credential } = trace;
   try {
-    if (!credential) return await send(context, request, call, trace);
-    return await withFreshTokens(context, connector, credential, (fresh) => {
+    if (!credential) return await send(context, request, { call, trace });
+    return await withFreshTokens(context, { connector, credential }, (fresh) => {
       trace.credential = fresh;
-      return send(
-        context,
-        request,
-        { ...call, credential: openCredential(context, connector, fresh) },
+      return send(context, request, {
+        call: { ...call, credential: openCredential(context, connector, fresh) },
         trace,
-      );
+      });
     });
   } catch (error) {
     if (error instanceof GatehouseError) trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
@@ -219,8 +220,7 @@ async function callThirdParty(
 async function send(
   context: ExecuteContext,
   { environment, server }: ExecuteRequest,
-  call: UpstreamCall,
-  trace: Trace,
+  { call, trace }: { call: UpstreamCall; trace: Trace },
 ): Promise<ExecuteResult> {
   const onStatus = (status: number): void => {
     trace.upstreamStatus = status;
@@ -235,7 +235,7 @@ async function send(
   const list = { environment, account: accountKey(trace.credential), window, onStatus };
   const { records, hasMore } = await readList(context, listed, list);
   return {
-    data: await completed(context, listed, records, denies),
+    data: await completed(context, listed, { records, denies }),
     pagination: hasMore ? { hasMore, nextOffset: window.offset + window.limit } : { hasMore },
   };
 }
@@ -311,9 +311,7 @@ function statusIn({ details }: GatehouseError): number | undefined {
 async function record(
   { executions }: ExecuteContext,
   request: ExecuteRequest,
-  trace: Trace,
-  durationMs: number,
-  error: GatehouseError | undefined,
+  { trace, durationMs, error }: { trace: Trace; durationMs: number; error: GatehouseError | undefined },
 ): Promise<void> {
   const rule = isDenial(error) ? error.details?.['rule'] : undefined;
   const execution = {

@@ -73,12 +73,12 @@ export async function runOnce(
   const lease = keepLease(context, keyHash, found.leaseUntil);
   try {
     const value = await run(keyHash);
-    await storeAnswer(context, keyHash, lease.stop(), { status: 200, answer: { value } });
+    await storeAnswer(context, keyHash, { lease: lease.stop(), status: 200, answer: { value } });
     return { value, replayed: false };
   } catch (error) {
     const kept = keptFailure(error, call.repeatable);
     const leaseUntil = lease.stop();
-    if (kept) await storeAnswer(context, keyHash, leaseUntil, kept);
+    if (kept) await storeAnswer(context, keyHash, { lease: leaseUntil, ...kept });
     else await release(context, keyHash, leaseUntil);
     throw error;
   }
@@ -173,8 +173,7 @@ function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from
 async function storeAnswer(
   { db, keys, log }: IdempotencyContext,
   keyHash: string,
-  lease: Promise<number>,
-  { status, answer }: { status: number; answer: Answer },
+  { lease, status, answer }: { lease: Promise<number>; status: number; answer: Answer },
 ): Promise<void> {
   try {
     // The answer is sealed, because it holds the third party's data about a person.

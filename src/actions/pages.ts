@@ -23,11 +23,11 @@ export async function readPage(source: ListSource, positions: Positions, window:
     case 'offset':
       return readByOffset(source, paging, window);
     case 'page':
-      return readByNumber(source, paging, window);
+      return readByNumber(source, paging, { window });
     case 'none':
       return cut(await source.fetch(undefined), window);
     default:
-      return readSequential(source, paging, positions, window);
+      return readSequential(source, paging, { positions, window });
   }
 }
 
@@ -65,7 +65,7 @@ async function readByOffset(
     }
     records.push(...page.records.slice(0, wanted));
     if (page.records.length > wanted) return { records, hasMore: true };
-    const more = saysMore(paging, page, at + page.records.length, size);
+    const more = saysMore(paging, page, { passed: at + page.records.length, size });
     promised = more && isSaid(paging, page);
     if (!more || records.length >= limit)
       return { records, hasMore: more, ...(promised && { isPromised: true }) };
@@ -82,8 +82,10 @@ async function readByOffset(
 async function readByNumber(
   source: ListSource,
   paging: NumberedPaging,
-  { limit, offset, isPromised = false }: Window,
-  measured?: number,
+  {
+    window: { limit, offset, isPromised = false },
+    measured,
+  }: { window: Window; measured?: number | undefined },
 ): Promise<ListPage> {
   const size = measured ?? sizeFor(paging, { limit, offset });
   const fullSize = measured === undefined && paging.limitParam === undefined ? paging.defaultLimit : size;
@@ -99,13 +101,14 @@ async function readByNumber(
       index > 0 && numbered(paging, 0, size),
     );
     const got = page?.records.length ?? 0;
-    const more = page !== undefined && saysMore(paging, page, start + got, fullSize, index);
+    const more = page !== undefined && saysMore(paging, page, { passed: start + got, size: fullSize, index });
     if (!trusted && (got > size || (got < size && (more || index > 0)))) {
       const first = index === 0 && page ? page : await source.fetch(numbered(paging, 0, size));
       const firstSize = first.records.length;
       // An empty page after the end is correct, unless the first page is longer than requested.
       const differs = got === 0 ? firstSize > size : firstSize > 0 && firstSize !== size;
-      if (differs) return readByNumber(source, paging, { limit, offset, isPromised }, firstSize);
+      if (differs)
+        return readByNumber(source, paging, { window: { limit, offset, isPromised }, measured: firstSize });
       trusted = true;
     }
     if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
@@ -136,9 +139,7 @@ function sizeFor(paging: NumberedPaging, { limit, offset }: Window): number {
 function saysMore(
   paging: OffsetPaging | NumberedPaging,
   page: UpstreamPage,
-  passed: number,
-  size: number | undefined,
-  index = 0,
+  { passed, size, index = 0 }: { passed: number; size: number | undefined; index?: number },
 ): boolean {
   if (page.records.length === 0) return false;
   if (paging.hasMore !== undefined) return isTruthy(valueAtPlace(paging.hasMore, page));

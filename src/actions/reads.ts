@@ -32,7 +32,7 @@ export async function withFilled(
   if (!before) return call.input;
   const names: JsonObject = { input: call.input };
   for (const [name, read] of Object.entries(before.reads)) {
-    if (applies(read, call.input)) names[name] = await readFor(context, call, read, names, denies);
+    if (applies(read, call.input)) names[name] = await readFor(context, call, { read, names, denies });
   }
   const filled: JsonObject = {};
   for (const [name, expression] of Object.entries(before.fill)) {
@@ -46,8 +46,7 @@ export async function withFilled(
 export function assertReads(
   connector: Connector,
   { definition }: Action,
-  input: JsonObject,
-  denies: Denies,
+  { input, denies }: { input: JsonObject; denies: Denies },
 ): void {
   for (const read of Object.values(definition.before?.reads ?? {})) {
     if (applies(read, input)) allowedAction(connector, read, denies);
@@ -58,13 +57,11 @@ export function assertReads(
 async function readFor(
   context: UpstreamContext,
   call: UpstreamCall,
-  read: BeforeRead,
-  names: JsonObject,
-  denies: Denies,
+  { read, names, denies }: { read: BeforeRead; names: JsonObject; denies: Denies },
 ): Promise<Json> {
   const action = allowedAction(call.connector, read, denies);
   const value = (more: JsonObject = {}) =>
-    readValue(context, readCall(call, action, read, { ...names, ...more }), () => {});
+    readValue(context, readCall(call, action, { read, names: { ...names, ...more } }), () => {});
   if (read.for === undefined) return value();
   const entries = valueAt(names, read.for) ?? [];
   if (!Array.isArray(entries)) return value({ item: entries }).then((one) => [one]);
@@ -84,8 +81,7 @@ async function readFor(
 export async function completed(
   context: UpstreamContext,
   call: UpstreamCall,
-  records: Json[],
-  denies: Denies,
+  { records, denies }: { records: Json[]; denies: Denies },
 ): Promise<Json[]> {
   const read = call.action.definition.each?.find((one) => applies(one, call.input));
   if (!read || records.length === 0) return records;
@@ -98,7 +94,7 @@ export async function completed(
   const outcomes = await inTurns(records, async (record) => {
     if (context.clock.now() >= until) return { error: tooLate(call, seconds) };
     try {
-      const one = readCall(call, action, read, { input: call.input, record });
+      const one = readCall(call, action, { read, names: { input: call.input, record } });
       return { value: await readValue(context, one, () => {}) };
     } catch (error) {
       if (!(error instanceof GatehouseError) || concernsAll(call, error)) throw error;
@@ -152,7 +148,11 @@ function restricted({ connectorId, actionId }: Action, rule: string): GatehouseE
  * Returns the call of a read.
  * @throws GatehouseError `invalid_request` where a value that the read requires is missing
  */
-function readCall(call: UpstreamCall, action: Action, read: EachRead, names: JsonObject): UpstreamCall {
+function readCall(
+  call: UpstreamCall,
+  action: Action,
+  { read, names }: { read: EachRead; names: JsonObject },
+): UpstreamCall {
   const { connector, credential, signal, trace } = call;
   const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
   const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));

@@ -80,7 +80,7 @@ export function credentialOf(
   if (faults.length > 0) {
     return faults.map(({ field, rule }) => ({ field: field.replace(/^data/, 'credential'), rule }));
   }
-  return unsavedCredential(connector, scheme, 'cred_example', values);
+  return unsavedCredential(connector, scheme, { credentialId: 'cred_example', values });
 }
 
 /**
@@ -136,7 +136,7 @@ async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<
     const nothingKnown = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
     const source = listSource(context, { ...call, input }, () => {});
     const page = await readPage(source, nothingKnown, window);
-    const records = await completed(context, { ...call, input }, page.records, denies);
+    const records = await completed(context, { ...call, input }, { records: page.records, denies });
     const { hasMore } = page;
     const pagination: JsonObject = hasMore
       ? { hasMore, nextOffset: window.offset + window.limit }

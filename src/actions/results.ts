@@ -71,14 +71,18 @@ export function splitWindow(action: Action, input: JsonObject): { window: Window
   const fallback = action.paging ? defaultLimit(action.paging, MAX_LIMIT) : MAX_LIMIT;
   return {
     window: {
-      limit: whole('limit', limit, 1, MAX_LIMIT) ?? fallback,
-      offset: whole('offset', offset, 0, MAX_OFFSET) ?? 0,
+      limit: whole('limit', limit, { least: 1, most: MAX_LIMIT }) ?? fallback,
+      offset: whole('offset', offset, { least: 0, most: MAX_OFFSET }) ?? 0,
     },
     input: rest,
   };
 }
 
-function whole(name: string, value: Json | undefined, least: number, most: number): number | undefined {
+function whole(
+  name: string,
+  value: Json | undefined,
+  { least, most }: { least: number; most: number },
+): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
   throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${least} to ${most}` }]);

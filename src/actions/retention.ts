@@ -51,14 +51,13 @@ const EXPIRIES: Expiry[] = [
  * tokens, notes of changes, connect sessions, and consents that never came back.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
-  for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, now, limit));
+  for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));
 }
 
 async function deleteOldest(
   db: DbOrTx,
   { table, key, column, keptMs, environment }: Expiry,
-  now: number,
-  limit: number,
+  { now, limit }: { now: number; limit: number },
 ): Promise<bigint> {
   const columns = sql.join(key.map((one) => sql.ref(one)));
   const ofEnvironment = environment === undefined ? sql`` : sql`environment = ${environment} and`;

@@ -73,7 +73,7 @@ export async function simulate(
     });
     const effectOf = effectOfCall(action, input ?? {});
     assertEffect(live.decision, action, effectOf);
-    assertReads(connector, action, input ?? {}, (read) => live.decision.action(read));
+    assertReads(connector, action, { input: input ?? {}, denies: (read) => live.decision.action(read) });
     const others = action.effects.filter((one) => one !== effectOf).join(' or ');
     passed(
       `No restriction denies ${connectorId}.${actionId}, whose effect is ${effectOf}` +

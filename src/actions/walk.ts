@@ -23,27 +23,24 @@ const START: Position = { offset: 0, cursor: undefined, pages: 0, earlier: '' };
 export async function readSequential(
   source: ListSource,
   paging: SequentialPaging,
-  positions: Positions,
-  window: Window,
+  { positions, window }: { positions: Positions; window: Window },
 ): Promise<ListPage> {
   const known = window.offset === 0 ? undefined : await positions.nearest(window.offset);
   try {
-    return await walk(source, paging, positions, window, known ?? START);
+    return await walk(source, paging, { positions, window, from: known ?? START });
   } catch (error) {
     // A third party may drop cursors sooner than we do. A refusal without a cursor is about the input.
     const isDropped = error instanceof GatehouseError && error.code === 'upstream_rejected';
     if (known === undefined || !isDropped || window.isExact) throw error;
     await positions.forget();
-    return walk(source, paging, positions, window, START);
+    return walk(source, paging, { positions, window, from: START });
   }
 }
 
 async function walk(
   source: ListSource,
   paging: SequentialPaging,
-  positions: Positions,
-  { limit, offset }: Window,
-  from: Position,
+  { positions, window: { limit, offset }, from }: { positions: Positions; window: Window; from: Position },
 ): Promise<ListPage> {
   const records: Json[] = [];
   const passed: Position[] = [];
@@ -52,11 +49,11 @@ async function walk(
   for (let calls = 0; calls < MAX_CALLS; calls++) {
     const size = paging.limitParam === undefined ? undefined : Math.min(paging.maxLimit, end - at.offset);
     const page = await source.fetch(requestOf(paging, at, size));
-    const next = cursorAfter(source, paging, page, at, size);
+    const next = cursorAfter(source, paging, { page, at, size });
     const pageEnd = at.offset + page.records.length;
     records.push(...page.records.slice(Math.max(0, offset - at.offset), end - at.offset));
     if (next !== undefined) {
-      at = advance(source, at, pageEnd, next);
+      at = advance(source, at, { offset: pageEnd, cursor: next });
       passed.push(at);
     }
     if (next === undefined || pageEnd >= end) {
@@ -85,9 +82,7 @@ function requestOf(paging: SequentialPaging, { cursor }: Position, size: number 
 function cursorAfter(
   source: ListSource,
   paging: SequentialPaging,
-  page: UpstreamPage,
-  at: Position,
-  size: number | undefined,
+  { page, at, size }: { page: UpstreamPage; at: Position; size: number | undefined },
 ): string | undefined {
   if (paging.hasMore !== undefined && !isTruthy(valueAtPlace(paging.hasMore, page))) return undefined;
   const next = namedNext(source, paging, page);
@@ -121,7 +116,11 @@ function namedNext(source: ListSource, paging: SequentialPaging, page: UpstreamP
  * cursor at the last power of two pages is stored, and meeting it again shows a cycle of any length, over any number
  * of requests.
  */
-function advance(source: ListSource, at: Position, offset: number, cursor: string): Position {
+function advance(
+  source: ListSource,
+  at: Position,
+  { offset, cursor }: { offset: number; cursor: string },
+): Position {
   const mark = createHash('sha256').update(cursor).digest('base64url').slice(0, 22);
   if (mark === at.earlier) throw failed(source, 'it gives the same next page again and again');
   const pages = at.pages + 1;

@@ -76,7 +76,7 @@ export async function listen(options: ListenOptions): Promise<number> {
     allowedNetworks: forwardAllowed(options),
   });
   try {
-    await listenUntil(context, options, outbound, stop.signal);
+    await listenUntil(context, options, { outbound, signal: stop.signal });
   } finally {
     await outbound.close();
     await context.close();
@@ -102,8 +102,7 @@ function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }:
 export async function listenUntil(
   context: OpenContext,
   options: ListenOptions,
-  outbound: Outbound,
-  signal: AbortSignal,
+  { outbound, signal }: { outbound: Outbound; signal: AbortSignal },
 ): Promise<void> {
   const { environment, source, secret } = options;
   const what: ListenerInput = { environment, secret };
@@ -131,7 +130,7 @@ export async function listenUntil(
       for (const one of heard) {
         // A program that hangs makes one batch take longer than a listener may be silent.
         await stay();
-        const done = await forwarded(outbound, options.forward, one, signal);
+        const done = await forwarded(outbound, options.forward, { heard: one, signal });
         if (signal.aborted) break;
         print(options, one, done);
       }
@@ -158,8 +157,7 @@ interface Forwarded {
 async function forwarded(
   outbound: Outbound,
   to: URL | undefined,
-  { headers, body }: Heard,
-  signal: AbortSignal,
+  { heard: { headers, body }, signal }: { heard: Heard; signal: AbortSignal },
 ): Promise<Forwarded | undefined> {
   if (!to) return undefined;
   const began = performance.now();

@@ -26,7 +26,7 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
   const isFirst = Object.keys(keys).length > 0;
   const demonstration = await demonstrationFor(context, keys);
   if (process.stderr.isTTY) {
-    const first = isFirst ? firstKeys(config, keys, demonstration, bold) : '';
+    const first = isFirst ? firstKeys(config, keys, { demonstration, strong: bold }) : '';
     process.stderr.write(`${greeting(publicUrl, bold)}${first}  Stop: Ctrl+C\n\n`);
     if (isFirst) removeFirstKeys(config);
   } else {
@@ -41,7 +41,7 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
 const REMINDER = 'the first API keys are still in this file; keep them elsewhere, then delete it';
 
 function fileText({ config, publicUrl }: OpenContext, keys: MadeKeys, demonstration?: Demonstration): string {
-  const keysAndTrial = firstKeys(config, keys, demonstration, plain);
+  const keysAndTrial = firstKeys(config, keys, { demonstration, strong: plain });
   return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
@@ -79,8 +79,7 @@ function greeting(publicUrl: string, strong: Style): string {
 function firstKeys(
   config: Config,
   keys: MadeKeys,
-  demonstration: Demonstration | undefined,
-  strong: Style,
+  { demonstration, strong }: { demonstration: Demonstration | undefined; strong: Style },
 ): string {
   const lines = [strong('API keys, shown only once. Keep them: they give access to everything.')];
   for (const environment of ENVIRONMENTS) {

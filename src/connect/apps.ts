@@ -90,8 +90,7 @@ export function chosenConnectors(
 export function chosenScheme(
   context: Pick<Base, 'catalog'>,
   session: ConnectSession,
-  connectorId: string,
-  type: string,
+  { connectorId, type }: { connectorId: string; type: string },
 ): { connector: Connector; scheme: Exclude<Authentication, { type: 'none' }> } {
   if (session.connectors && !session.connectors.includes(connectorId)) throw connectorNotFound(connectorId);
   const connector = requireConnector(context, session.environment, connectorId);

@@ -32,7 +32,7 @@ export async function beginAuthorization(
   { connectorId, type, data }: Submission,
 ): Promise<string> {
   await assertLive(context, session);
-  const { connector, scheme } = chosenScheme(context, session, connectorId, type);
+  const { connector, scheme } = chosenScheme(context, session, { connectorId, type });
   if (scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by keys, not by signing in' }]);
   const client = await requireOAuthClient(context, session.environment, connector);

@@ -49,7 +49,8 @@ export async function finishAuthorization(
 ): Promise<{ session: ConnectSession; outcome: Outcome }> {
   const consent = await takeState(context, callback);
   const outcome = await outcomeOf(context, consent, callback);
-  if (!outcome.success) await endSession(context.db, context, consent.session.sessionId, outcome);
+  if (!outcome.success)
+    await endSession(context.db, context, { sessionId: consent.session.sessionId, ended: outcome });
   return { session: consent.session, outcome };
 }
 
@@ -102,7 +103,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
       state: callback.query.get('state') ?? '',
       callback: callback.query,
     });
-    return await keep(context, consent, client, tokens);
+    return await keep(context, consent, { client, tokens });
   } catch (error) {
     const ended = failure(connector, error);
     const { connectorId } = connector;
@@ -116,8 +117,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
 async function keep(
   context: ConnectContext,
   { session, connector, scheme, values }: Consent,
-  client: OAuthClient,
-  tokens: Tokens,
+  { client, tokens }: { client: OAuthClient; tokens: Tokens },
 ): Promise<Outcome> {
   const { environment, userId, credentialId: old } = session;
   const granted = { environment, userId, connector, scheme, values, tokens };
@@ -129,12 +129,12 @@ async function keep(
   }
   const kept = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
     const looked = { ...granted, account };
-    const place = await placeFor(tx, context, looked, old ?? undefined);
+    const place = await placeFor(tx, context, { granted: looked, reconnect: old ?? undefined });
     const { credentialId } = place;
     const { connectorId, name } = connector;
     const ended = { success: true, connectionId: credentialId, credentialId, connectorId, name } as const;
-    if (!(await endSession(tx, context, session.sessionId, ended))) return undefined;
-    await keepTokens(tx, context, looked, place);
+    if (!(await endSession(tx, context, { sessionId: session.sessionId, ended }))) return undefined;
+    await keepTokens(tx, context, { granted: looked, place });
     return ended;
   });
   forgetChoices(context.db);

@@ -193,8 +193,7 @@ export async function assertLive(
 export async function endSession(
   db: DbOrTx,
   { clock }: Pick<Base, 'clock'>,
-  sessionId: string,
-  ended: Outcome,
+  { sessionId, ended }: { sessionId: string; ended: Outcome },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('connect_sessions')

@@ -42,7 +42,7 @@ export async function submitKeys(
   { connectorId, type, data, signal }: Submission,
 ): Promise<Outcome> {
   await assertLive(context, session);
-  const { connector, scheme } = chosenScheme(context, session, connectorId, type);
+  const { connector, scheme } = chosenScheme(context, session, { connectorId, type });
   if (scheme.type === 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by signing in, not by keys' }]);
   const { environment, userId, credentialId: old } = session;
@@ -75,7 +75,7 @@ export async function submitKeys(
     connectorId,
     name: connector.name,
   };
-  if (await endSession(context.db, context, session.sessionId, ended)) return ended;
+  if (await endSession(context.db, context, { sessionId: session.sessionId, ended })) return ended;
   // Another tab ended the session first: its record stays, and a record that this one made is deleted.
   if (!renewed) await deleteCredential(context, { environment, userId, credentialId });
   throw new GatehouseError('connect_session_expired', 'This was finished in another window.');

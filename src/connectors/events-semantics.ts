@@ -16,18 +16,23 @@ function checkUnified(file: ConnectorFile): SemanticFault[] {
     const path = `unified.${scope}`;
     const { list, get, poll } = model;
     const faults = [
-      ...checkAction(file, list, `${path}.list`, { list: true }),
-      ...checkAction(file, get.action, `${path}.get.action`, { list: false }),
-      ...checkParameters(file, list, Object.keys(model.input), `${path}.input`),
-      ...checkParameters(file, list, Object.keys(poll.input), `${path}.poll.input`),
-      ...checkParameters(file, get.action, [get.param, ...Object.keys(get.input)], `${path}.get`),
-      ...(poll.since === undefined ? [] : checkParameters(file, list, [poll.since], `${path}.poll.since`)),
-      ...checkParameters(file, list, Object.keys(model.inputFrom), `${path}.inputFrom`),
+      ...checkAction(file, list, { path: `${path}.list`, list: true }),
+      ...checkAction(file, get.action, { path: `${path}.get.action`, list: false }),
+      ...checkParameters(file, list, { names: Object.keys(model.input), path: `${path}.input` }),
+      ...checkParameters(file, list, { names: Object.keys(poll.input), path: `${path}.poll.input` }),
+      ...checkParameters(file, get.action, {
+        names: [get.param, ...Object.keys(get.input)],
+        path: `${path}.get`,
+      }),
+      ...(poll.since === undefined
+        ? []
+        : checkParameters(file, list, { names: [poll.since], path: `${path}.poll.since` })),
+      ...checkParameters(file, list, { names: Object.keys(model.inputFrom), path: `${path}.inputFrom` }),
       ...Object.values(model.inputFrom).flatMap(({ action }) =>
-        checkAction(file, action, `${path}.inputFrom`, { list: true }),
+        checkAction(file, action, { path: `${path}.inputFrom`, list: true }),
       ),
-      ...checkNames(file, model.input, `${path}.input`),
-      ...checkNames(file, get.input, `${path}.get.input`),
+      ...checkNames(file, model.input, { path: `${path}.input` }),
+      ...checkNames(file, get.input, { path: `${path}.get.input` }),
     ];
     if (poll.by === 'updatedAt' && poll.since !== undefined && model.updatedAt === undefined) {
       faults.push({ path: `${path}.poll.by`, rule: 'speaks of updatedAt, which the model does not have' });
@@ -56,11 +61,11 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
   for (const [scope, topics] of Object.entries(webhooks.topics)) {
     for (const { topic, values } of topics ?? []) {
       const path = `webhooks.topics.${scope}.${topic}.values`;
-      faults.push(...checkNames(file, values, path));
+      faults.push(...checkNames(file, values, { path }));
       const names = ['address', 'topic', 'topics', 'secret', ...Object.keys(values)];
       faults.push(
-        ...checkNames(file, create.input, 'webhooks.register.create.input', names),
-        ...checkNames(file, remove.input, 'webhooks.register.delete.input', [...names, 'id']),
+        ...checkNames(file, create.input, { path: 'webhooks.register.create.input', more: names }),
+        ...checkNames(file, remove.input, { path: 'webhooks.register.delete.input', more: [...names, 'id'] }),
       );
     }
   }
@@ -69,17 +74,18 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
     const rule = 'is one for all topics of a model: the app must register them together (each: all)';
     faults.push({ path: 'webhooks.register.create.secret', rule });
   }
-  if (list) faults.push(...checkAction(file, list.action, 'webhooks.register.list.action', {}));
+  if (list) faults.push(...checkAction(file, list.action, { path: 'webhooks.register.list.action' }));
   faults.push(
-    ...checkAction(file, create.action, 'webhooks.register.create.action', { list: false }),
-    ...checkParameters(file, create.action, Object.keys(create.input), 'webhooks.register.create.input'),
-    ...checkAction(file, remove.action, 'webhooks.register.delete.action', { list: false }),
-    ...checkParameters(
-      file,
-      remove.action,
-      [...(remove.param === undefined ? [] : [remove.param]), ...Object.keys(remove.input)],
-      'webhooks.register.delete',
-    ),
+    ...checkAction(file, create.action, { path: 'webhooks.register.create.action', list: false }),
+    ...checkParameters(file, create.action, {
+      names: Object.keys(create.input),
+      path: 'webhooks.register.create.input',
+    }),
+    ...checkAction(file, remove.action, { path: 'webhooks.register.delete.action', list: false }),
+    ...checkParameters(file, remove.action, {
+      names: [...(remove.param === undefined ? [] : [remove.param]), ...Object.keys(remove.input)],
+      path: 'webhooks.register.delete',
+    }),
   );
   const known = new Set([
     'secret',
@@ -107,8 +113,7 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
 function checkNames(
   file: ConnectorFile,
   input: { readonly [name: string]: unknown },
-  path: string,
-  more: string[] = [],
+  { path, more = [] }: { path: string; more?: string[] | undefined },
 ): SemanticFault[] {
   const known = new Set([...openNames(file), ...more]);
   const texts = Object.values(input).filter((value) => typeof value === 'string');
@@ -126,8 +131,7 @@ function isModelled(file: ConnectorFile, scope: string): boolean {
 function checkAction(
   file: ConnectorFile,
   actionId: string,
-  path: string,
-  { list }: { list?: boolean },
+  { path, list }: { path: string; list?: boolean },
 ): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action) return [{ path, rule: `"${actionId}" is no action of this file` }];
@@ -141,8 +145,7 @@ function checkAction(
 function checkParameters(
   file: ConnectorFile,
   actionId: string,
-  names: string[],
-  path: string,
+  { names, path }: { names: string[]; path: string },
 ): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action) return [];

@@ -9,7 +9,7 @@ export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, pat
   if (action.graphql === undefined) return [];
   const operation = operationOf(action.graphql);
   if (typeof operation === 'string') return [{ path: `${path}.graphql`, rule: operation }];
-  return [...effectFaults(action, operation, path), ...variableFaults(file, action, operation, path)];
+  return [...effectFaults(action, operation, path), ...variableFaults(file, action, { operation, path })];
 }
 
 /** Returns the only operation of a document, or its fault. */
@@ -40,8 +40,7 @@ function effectFaults(
 function variableFaults(
   file: ConnectorFile,
   action: ActionDefinition,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  path: string,
+  { operation: { variableDefinitions = [] }, path }: { operation: OperationDefinitionNode; path: string },
 ): SemanticFault[] {
   const declared = variableDefinitions.map(({ variable }) => variable.name.value);
   const sent = sentVariables(file, action);

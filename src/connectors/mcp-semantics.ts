@@ -19,13 +19,17 @@ function promptFaults(file: ConnectorFile): SemanticFault[] {
       rule: `{${argument}} is no argument of the prompt`,
     }));
     if (prompt.action === undefined) return faults;
-    return actionFaults(file, prompt.action, 'content', Object.keys(prompt.arguments), `${path}.action`);
+    return actionFaults(file, prompt.action, {
+      body: 'content',
+      given: Object.keys(prompt.arguments),
+      path: `${path}.action`,
+    });
   });
 }
 
 function resourceFaults(file: ConnectorFile): SemanticFault[] {
   return Object.entries(file.resources).flatMap(([name, { uri, action }]) =>
-    actionFaults(file, action, 'file', templateNames(uri), `resources.${name}.action`),
+    actionFaults(file, action, { body: 'file', given: templateNames(uri), path: `resources.${name}.action` }),
   );
 }
 
@@ -36,9 +40,7 @@ function resourceFaults(file: ConnectorFile): SemanticFault[] {
 function actionFaults(
   file: ConnectorFile,
   actionId: string,
-  body: 'content' | 'file',
-  given: string[],
-  path: string,
+  { body, given, path }: { body: 'content' | 'file'; given: string[]; path: string },
 ): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action || action.internal) return [{ path, rule: `"${actionId}" is no action of this file` }];

@@ -9,7 +9,7 @@ import { pagingOf, parametersOf } from './schemas.ts';
 export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const { before, each = [] } = action;
   const faults = each.flatMap((read, index) =>
-    oneReadFaults(file, action, read, `${path}.each.${index}`, ['input', 'record']),
+    oneReadFaults(file, action, { read, path: `${path}.each.${index}`, roots: ['input', 'record'] }),
   );
   if (each.length > 0 && !pagingOf(file, action))
     faults.push({ path: `${path}.each`, rule: 'is for list actions, which have paging' });
@@ -18,7 +18,11 @@ export function readFaults(file: ConnectorFile, action: ActionDefinition, path: 
   for (const [name, read] of Object.entries(before.reads)) {
     const at = `${path}.before.reads.${name}`;
     faults.push(
-      ...oneReadFaults(file, action, read, at, read.for === undefined ? known : [...known, 'item']),
+      ...oneReadFaults(file, action, {
+        read,
+        path: at,
+        roots: read.for === undefined ? known : [...known, 'item'],
+      }),
     );
     const [root = ''] = (read.for ?? 'input').split('.');
     if (!known.includes(root))
@@ -45,9 +49,7 @@ export function namesRead({ before, each = [] }: ActionDefinition): Set<string> 
 function oneReadFaults(
   file: ConnectorFile,
   action: ActionDefinition,
-  read: EachRead,
-  path: string,
-  roots: readonly string[],
+  { read, path, roots }: { read: EachRead; path: string; roots: readonly string[] },
 ): SemanticFault[] {
   const own = namesOfParameters(action);
   const faults = [read.when, read.unless]
@@ -63,14 +65,13 @@ function oneReadFaults(
   const target = file.actions[read.action];
   if (!target)
     return [...faults, { path: `${path}.action`, rule: `"${read.action}" is no action of this file` }];
-  return [...faults, ...targetFaults(file, target, read, path)];
+  return [...faults, ...targetFaults(file, target, { read, path })];
 }
 
 function targetFaults(
   file: ConnectorFile,
   target: ActionDefinition,
-  { action, input }: EachRead,
-  path: string,
+  { read: { action, input }, path }: { read: EachRead; path: string },
 ): SemanticFault[] {
   const faults: SemanticFault[] = [];
   const reads = effectsIn(target, target.request.split(' ')[0] ?? '').every((effect) => effect === 'read');

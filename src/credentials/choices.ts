@@ -30,12 +30,10 @@ export function forgetChoices(db: DbOrTx): void {
 /** Returns the user's credentials for a connector, cached for 0.5 s, so that a busy user's calls cost no read. */
 export function choices(
   db: DbOrTx,
-  environment: Environment,
-  userId: string,
-  connectorId: string,
+  { environment, userId, connectorId }: { environment: Environment; userId: string; connectorId: string },
 ): Promise<Credential[]> {
   return keptOf(db).choices.get(`${userId} ${connectorId} ${environment}`, () =>
-    readChoices(db, environment, userId, connectorId),
+    readChoices(db, { environment, userId, connectorId }),
   );
 }
 
@@ -93,9 +91,7 @@ function keptOf(db: DbOrTx): Kept {
 /** Reads the oldest first. It avoids the sort and the bound parameters of a page, which cost as much as the read. */
 async function readChoices(
   db: DbOrTx,
-  environment: Environment,
-  userId: string,
-  connectorId: string,
+  { environment, userId, connectorId }: { environment: Environment; userId: string; connectorId: string },
 ): Promise<Credential[]> {
   const rows = await db
     .selectFrom('credentials')

@@ -43,7 +43,11 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
   const named = await namedCredential(db, { ...choice, userId });
   if (named) return able(choice, usable(connector, named));
 
-  const credentials = await choices(db, choice.environment, userId, connector.connectorId);
+  const credentials = await choices(db, {
+    environment: choice.environment,
+    userId,
+    connectorId: connector.connectorId,
+  });
   const all = credentials.filter(({ state }) => state === 'active');
   const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
   const marked = credentials.find(({ isDefault }) => isDefault);

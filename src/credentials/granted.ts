@@ -32,11 +32,9 @@ export async function probeTokens(
 ): Promise<Account | undefined> {
   const { connector, scheme, credentialId, tokens } = granted;
   try {
-    const probed = await probe(
-      context,
-      connector,
-      unsavedCredential(connector, scheme, credentialId, valuesOf(granted)),
-    );
+    const probed = await probe(context, connector, {
+      credential: unsavedCredential(connector, scheme, { credentialId, values: valuesOf(granted) }),
+    });
     const { account } = tokens;
     // Some grants report only the account's id; the probe adds the name.
     if (!account || account.name !== undefined || probed.account?.name === undefined)

@@ -87,7 +87,7 @@ async function renewOne(context: RefreshContext, credential: Credential): Promis
   const connector = catalog.connector(environment, connectorId);
   try {
     if (connector) {
-      const renewed = await freshCredential(context, connector, credential, { version });
+      const renewed = await freshCredential(context, connector, { credential, refused: { version } });
       if (renewed.version !== version) return;
     }
   } catch (error) {

@@ -94,8 +94,7 @@ export async function requireOAuthClient(
  */
 export async function saveOAuthApp(
   context: Pick<Base, 'db' | 'keys' | 'catalog' | 'clock'>,
-  environment: Environment,
-  connectorId: string,
+  { environment, connectorId }: { environment: Environment; connectorId: string },
   input: {
     clientId: string;
     clientSecret?: string | undefined;

@@ -23,8 +23,7 @@ const MAX_ACCOUNT_CHARS = 200;
 export function captureValues(
   connector: Connector,
   scheme: OAuth,
-  source: CaptureSource,
-  { complete }: { complete: boolean },
+  { source, complete }: { source: CaptureSource; complete: boolean },
 ): Record<string, string> {
   const found = Object.entries(scheme.capture).flatMap(([name, { from }]) => {
     const text = textAt(source, from);

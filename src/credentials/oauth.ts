@@ -303,7 +303,7 @@ async function requestTokens(
     ...(granted.expires_in === undefined ? {} : { expiresAt: sentAt + granted.expires_in * SECOND }),
     ...(refreshSeconds === undefined ? {} : { refreshExpiresAt: sentAt + refreshSeconds * SECOND }),
     ...(granted.scope === undefined ? {} : { scopes: granted.scope.split(' ') }),
-    captured: captureValues(connector, scheme, source, input),
+    captured: captureValues(connector, scheme, { source, complete: input.complete }),
     ...(account ? { account } : {}),
   };
 }

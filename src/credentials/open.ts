@@ -98,8 +98,7 @@ export function openCredential(
 export function unsavedCredential(
   connector: Connector,
   scheme: Authentication,
-  credentialId: string,
-  values: Values,
+  { credentialId, values }: { credentialId: string; values: Values },
 ): OpenCredential {
   return {
     credentialId,

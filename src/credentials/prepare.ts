@@ -56,8 +56,8 @@ export async function prepareCredential(context: PrepareContext, request: Prepar
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
   if (scheme.type === 'oauth2_client_credentials')
     return fetchTokens(context, { ...request, scheme }, values);
-  const credential = unsavedCredential(connector, scheme, credentialId, values);
-  const { account } = await probe(context, connector, credential, signal);
+  const credential = unsavedCredential(connector, scheme, { credentialId, values });
+  const { account } = await probe(context, connector, { credential, signal });
   return { values, account };
 }
 
@@ -86,8 +86,8 @@ async function takeOver(
 
   if (ended) return renewedOver(context, request, values);
   const refreshBy = refreshByOf(scheme, { refreshToken: values['refreshToken'] }, context.clock.now());
-  const credential = unsavedCredential(connector, scheme, credentialId, values);
-  const { account } = await probe(context, connector, credential, signal);
+  const credential = unsavedCredential(connector, scheme, { credentialId, values });
+  const { account } = await probe(context, connector, { credential, signal });
   return { values, account, scopes, expiresAt, refreshBy };
 }
 
@@ -103,7 +103,10 @@ async function renewedOver(
   const tokens = await granted(connector, () =>
     refreshTokens(context, { connector, scheme, client, values, refreshToken }),
   );
-  return keepable(context, request, values, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken });
+  return keepable(context, request, {
+    values,
+    tokens: { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken },
+  });
 }
 
 async function fetchTokens(
@@ -117,14 +120,13 @@ async function fetchTokens(
   );
   // A refresh token in the answer has no use: id and secret are enough to ask again (RFC 6749 section 4.4.3).
   const { refreshToken: _unused, ...kept } = tokens;
-  return keepable(context, request, values, kept);
+  return keepable(context, request, { values, tokens: kept });
 }
 
 async function keepable(
   context: PrepareContext,
   { connector, scheme, credentialId }: PrepareRequest & { scheme: OAuth },
-  values: Record<string, string>,
-  tokens: Tokens,
+  { values, tokens }: { values: Record<string, string>; tokens: Tokens },
 ): Promise<Prepared> {
   const account = await probeTokens(context, { connector, scheme, credentialId, values, tokens });
   return {

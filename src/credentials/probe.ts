@@ -24,8 +24,7 @@ export interface Probed {
 export async function probe(
   context: ProbeContext,
   connector: Connector,
-  credential: OpenCredential,
-  signal?: AbortSignal,
+  { credential, signal }: { credential: OpenCredential; signal?: AbortSignal | undefined },
 ): Promise<Probed> {
   const { definition } = connector;
   const action = definition.probe === undefined ? undefined : connector.actions.get(definition.probe);

@@ -209,7 +209,9 @@ export async function updateCredential(
     const connector = requireConnector(context, key.environment, credential.connectorId);
     const scheme = schemeOf(connector, changes.type ?? credential.type);
     const known =
-      scheme.type === credential.type ? knownData(context, connector, credential, changes.data) : {};
+      scheme.type === credential.type
+        ? knownData(context, connector, { credential, given: changes.data })
+        : {};
     const prepared = await prepareCredential(context, {
       environment: key.environment,
       connector,
@@ -234,8 +236,7 @@ export async function updateCredential(
 function knownData(
   context: Pick<Context, 'keys'>,
   connector: Connector,
-  credential: Credential,
-  given: JsonObject,
+  { credential, given }: { credential: Credential; given: JsonObject },
 ): JsonObject {
   const stored = openValues(context, credential);
   if (credential.type === 'oauth2' && given['accessToken'] === undefined) {
@@ -260,9 +261,9 @@ export async function checkCredential(
   const connector = requireConnector(context, key.environment, credential.connectorId);
   let latest = credential;
   try {
-    const { checked, account } = await withFreshTokens(context, connector, credential, (fresh) => {
+    const { checked, account } = await withFreshTokens(context, { connector, credential }, (fresh) => {
       latest = fresh;
-      return probe(context, connector, openCredential(context, connector, fresh), signal);
+      return probe(context, connector, { credential: openCredential(context, connector, fresh), signal });
     });
     if (!checked) return { credential: latest, checked };
     const scheme = schemeOf(connector, latest.type);
@@ -300,7 +301,7 @@ export async function deleteCredential(
   forgetChoices(db);
   await noteAccounts(context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
-  if (connector) await endTokens(context, connector, credential);
+  if (connector) await endTokens(context, connector, { credential });
 }
 
 /**
@@ -343,7 +344,9 @@ async function change(
   key: CredentialKey,
   set: CredentialChanges,
 ): Promise<Credential> {
-  const credential = await context.db.transaction().execute((tx) => updateRow(tx, context, key, set));
+  const credential = await context.db
+    .transaction()
+    .execute((tx) => updateRow(tx, context, { key, changes: set }));
   forgetChoices(context.db);
   return credential;
 }

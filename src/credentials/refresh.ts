@@ -36,8 +36,7 @@ const flightsByDb = new WeakMap<DbOrTx, Map<string, Promise<Credential>>>();
 export async function freshCredential(
   context: RefreshContext,
   connector: Connector,
-  credential: Credential,
-  refused?: Refused,
+  { credential, refused }: { credential: Credential; refused?: Refused | undefined },
 ): Promise<Credential> {
   if (!holdsTokens(credential)) return credential;
   const now = context.clock.now();
@@ -54,9 +53,9 @@ export async function freshCredential(
     const renewed = await running;
     // The running renewal may have another cause than this rejection.
     if (!isDue(renewed, context.clock.now(), refused)) return renewed;
-    return freshCredential(context, connector, renewed, refused);
+    return freshCredential(context, connector, { credential: renewed, refused });
   }
-  const flight = renewOrWait(context, connector, credential, refused).finally(() =>
+  const flight = renewOrWait(context, connector, { asked: credential, refused }).finally(() =>
     flights.delete(credentialId),
   );
   flights.set(credentialId, flight);
@@ -70,16 +69,18 @@ export async function freshCredential(
  */
 export async function withFreshTokens<T>(
   context: RefreshContext,
-  connector: Connector,
-  credential: Credential,
+  { connector, credential }: { connector: Connector; credential: Credential },
   call: (credential: Credential) => Promise<T>,
 ): Promise<T> {
-  const fresh = await freshCredential(context, connector, credential);
+  const fresh = await freshCredential(context, connector, { credential });
   try {
     return await call(fresh);
   } catch (error) {
     if (!holdsTokens(fresh) || !isRefusal(error) || workedJustNow(context, fresh)) throw error;
-    const renewed = await freshCredential(context, connector, fresh, { version: fresh.version });
+    const renewed = await freshCredential(context, connector, {
+      credential: fresh,
+      refused: { version: fresh.version },
+    });
     if (renewed.version === fresh.version) throw error;
     return call(renewed);
   }
@@ -106,8 +107,7 @@ function isResting({ refreshAfter }: Credential, now: number): boolean {
 async function renewOrWait(
   context: RefreshContext,
   connector: Connector,
-  asked: Credential,
-  refused: Refused | undefined,
+  { asked, refused }: { asked: Credential; refused: Refused | undefined },
 ): Promise<Credential> {
   const { db, clock } = context;
   for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {

@@ -115,7 +115,7 @@ async function verdictOn(
 async function ask(context: RefusalContext, connector: Connector, credential: Credential): Promise<Verdict> {
   try {
     // No signal: others may wait for the same answer when this caller goes away.
-    await probe(context, connector, openCredential(context, connector, credential));
+    await probe(context, connector, { credential: openCredential(context, connector, credential) });
     return 'works';
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;

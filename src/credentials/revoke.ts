@@ -13,8 +13,7 @@ import { openValues } from './open.ts';
 export async function endTokens(
   context: Pick<Base, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
   connector: Connector,
-  credential: Credential,
-  values?: Record<string, string>,
+  { credential, values }: { credential: Credential; values?: Record<string, string> | undefined },
 ): Promise<void> {
   const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
   if (scheme?.type !== 'oauth2' || !scheme.revocation) return;

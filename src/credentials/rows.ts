@@ -152,15 +152,18 @@ export async function renewRow(
   const { connector, scheme, account, name, credentialId } = made;
   await dropSpares(tx, credentialId);
   const bound = { ...made, connectorId: connector.connectorId, type: scheme.type };
-  return updateRow(tx, context, made, {
-    ...renewedColumns(context, bound, made),
-    ...(account ? { account: JSON.stringify(account) } : {}),
-    ...(name === undefined ? {} : { name }),
-    state: 'active',
-    reason: null,
-    lease_token: null,
-    lease_until: null,
-    updated_at: context.clock.now(),
+  return updateRow(tx, context, {
+    key: made,
+    changes: {
+      ...renewedColumns(context, bound, made),
+      ...(account ? { account: JSON.stringify(account) } : {}),
+      ...(name === undefined ? {} : { name }),
+      state: 'active',
+      reason: null,
+      lease_token: null,
+      lease_until: null,
+      updated_at: context.clock.now(),
+    },
   });
 }
 
@@ -192,8 +195,7 @@ export function renewedColumns(
 export async function updateRow(
   tx: Transaction<Tables>,
   context: WriteContext,
-  key: CredentialKey,
-  changes: CredentialChanges,
+  { key, changes }: { key: CredentialKey; changes: CredentialChanges },
 ): Promise<Credential> {
   await holdAccounts(tx, key.userId);
   const found = await tx
@@ -218,7 +220,7 @@ export async function updateRow(
   if (changes.account === undefined && changes.sealed === undefined) return now;
   const leads = accountChange(context, before, now);
   if (leads !== 'none') await context.accountChanges[leads](tx, key.credentialId);
-  return { ...now, accountKey: await rekey(tx, context, before, now) };
+  return { ...now, accountKey: await rekey(tx, context, { before, now }) };
 }
 
 async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: Credential): Promise<void> {
@@ -239,8 +241,7 @@ async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: C
 async function rekey(
   tx: Transaction<Tables>,
   context: Pick<Context, 'keys' | 'hashKey' | 'catalog'>,
-  before: Credential,
-  now: Credential,
+  { before, now }: { before: Credential; now: Credential },
 ): Promise<string | null> {
   const connector = context.catalog.connector(now.environment, now.connectorId);
   if (!connector) return now.accountKey;

@@ -74,7 +74,7 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
   }
   const latest = await readLeased(db, credentialId, now);
   if (!latest) {
-    await endTokens(context, connector, credential, values);
+    await endTokens(context, connector, { credential, values });
     throw credentialNotFound(credentialId);
   }
   // The store lost its connection after the commit: the first attempt to save had worked.

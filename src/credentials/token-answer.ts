@@ -68,13 +68,13 @@ export function readTokenAnswer(
 
   const said = valueAt(raw, tokenAnswer.error);
   if (!success || isTruthy(said))
-    return { status: success ? 400 : status, body: refusal(scheme, raw, said, status), raw };
+    return { status: success ? 400 : status, body: refusal(scheme, raw, { said, status }), raw };
 
   const accessToken = textOf(valueAt(raw, tokenAnswer.accessToken));
   if (accessToken === undefined || accessToken.length > MAX_TOKEN_CHARS) return undefined;
   const refreshToken = textOf(valueAt(raw, tokenAnswer.refreshToken));
   if (refreshToken !== undefined && refreshToken.length > MAX_TOKEN_CHARS) return undefined;
-  const expiresIn = secondsOf(scheme, raw, headers, now);
+  const expiresIn = secondsOf(scheme, raw, { headers, now });
   const scope = scopeOf(scheme, valueAt(raw, tokenAnswer.scope));
   return {
     status: 200,
@@ -106,7 +106,11 @@ function parseBody(text: string): JsonObject | undefined {
   return Object.fromEntries([...new URLSearchParams(trimmed)].filter(([name]) => name !== '__proto__'));
 }
 
-function refusal(scheme: OAuth, raw: JsonObject, said: Json | undefined, status: number): TokenRefusal {
+function refusal(
+  scheme: OAuth,
+  raw: JsonObject,
+  { said, status }: { said: Json | undefined; status: number },
+): TokenRefusal {
   const code = clean(codeOf(said), MAX_ERROR_CHARS) ?? `http_${status}`;
   const isGrant = scheme.tokenAnswer.invalidGrant.includes(code);
   const sentence = DESCRIPTIONS.map((path) => valueAt(raw, path)).find((found) => typeof found === 'string');
@@ -139,8 +143,7 @@ function isTruthy(said: Json | undefined): boolean {
 function secondsOf(
   { tokenAnswer, accessTokenSeconds }: OAuth,
   raw: JsonObject,
-  headers: Record<string, string>,
-  now: number,
+  { headers, now }: { headers: Record<string, string>; now: number },
 ): number | undefined {
   const lifetime = lifetimeAt(raw, tokenAnswer.expiresIn, tokenAnswer.unit);
   if (lifetime !== undefined && lifetime > 0) return lifetime > MAX_SECONDS ? undefined : lifetime;

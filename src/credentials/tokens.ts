@@ -26,8 +26,7 @@ export interface Place {
 export async function placeFor(
   tx: Transaction<Tables>,
   context: KeepContext,
-  granted: LookedUp,
-  reconnect: string | undefined,
+  { granted, reconnect }: { granted: LookedUp; reconnect: string | undefined },
 ): Promise<Place> {
   if (reconnect !== undefined) return { credentialId: reconnect, accountKey: undefined };
   const { accountKey, existing } = await findAccount(tx, context, checked(context, granted));
@@ -40,8 +39,7 @@ export async function placeFor(
 export async function keepTokens(
   tx: Transaction<Tables>,
   context: KeepContext,
-  granted: LookedUp,
-  { credentialId, accountKey }: Place,
+  { granted, place: { credentialId, accountKey } }: { granted: LookedUp; place: Place },
 ): Promise<Credential> {
   const account = { ...checked(context, granted), credentialId };
   return accountKey === undefined

@@ -33,7 +33,7 @@ export async function deleteUserWithCredentials(
   await Promise.all(
     gone.map(async (credential) => {
       const connector = catalog.connector(environment, credential.connectorId);
-      if (connector) await endTokens(context, connector, credential);
+      if (connector) await endTokens(context, connector, { credential });
     }),
   );
 }

@@ -109,8 +109,7 @@ export async function listUsers(
 /** Changes the given fields. @throws GatehouseError `user_not_found`, `user_exists`. */
 export async function updateUser(
   { db, clock }: UserContext,
-  environment: Environment,
-  userId: string,
+  { environment, userId }: { environment: Environment; userId: string },
   changes: { username?: string | undefined; metadata?: Json | undefined; enabled?: boolean | undefined },
 ): Promise<User> {
   const row = await insertOrTaken(

@@ -56,13 +56,17 @@ async function parseRange(search: Search, range: Range, level: number): Promise<
   const object: JsonObject = {};
   for (const part of await partsOf(search, range)) {
     await search.pause();
-    if (isList) await addItems(search, list, part, level);
-    else await addMembers(search, object, part, level);
+    if (isList) await addItems(search, list, { part, level });
+    else await addMembers(search, object, { part, level });
   }
   return isList ? list : object;
 }
 
-async function addItems(search: Search, list: Json[], part: Range, level: number): Promise<void> {
+async function addItems(
+  search: Search,
+  list: Json[],
+  { part, level }: { part: Range; level: number },
+): Promise<void> {
   const { bytes } = search;
   if (isLarge(part)) {
     list.push(await parseRange(search, trimmed(bytes, part), level + 1));
@@ -72,7 +76,11 @@ async function addItems(search: Search, list: Json[], part: Range, level: number
   if (Array.isArray(items)) for (const item of items) list.push(item);
 }
 
-async function addMembers(search: Search, object: JsonObject, part: Range, level: number): Promise<void> {
+async function addMembers(
+  search: Search,
+  object: JsonObject,
+  { part, level }: { part: Range; level: number },
+): Promise<void> {
   const { bytes } = search;
   const { from, to } = trimmed(bytes, part);
   if (isLarge(part) && bytes[from] === QUOTE) {

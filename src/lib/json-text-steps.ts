@@ -16,8 +16,8 @@ async function writeInSteps(value: unknown, pause: Pause, level: number): Promis
   await pause();
   if (level === LEVELS || typeof value !== 'object' || value === null || isItsOwnText(value))
     return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${(await written(value.entries(), list, pause, level)).join(',')}]`;
-  return `{${(await written(Object.entries(value), object, pause, level)).join(',')}}`;
+  if (Array.isArray(value)) return `[${(await written(value.entries(), list, { pause, level })).join(',')}]`;
+  return `{${(await written(Object.entries(value), object, { pause, level })).join(',')}}`;
 }
 
 /** The way to write members: several together as part of a list or object, or a large one alone. */
@@ -40,8 +40,7 @@ const object: Kind<string> = {
 async function written<Name>(
   members: Iterable<[Name, unknown]>,
   kind: Kind<Name>,
-  pause: Pause,
-  level: number,
+  { pause, level }: { pause: Pause; level: number },
 ): Promise<string[]> {
   const texts: string[] = [];
   let some: [Name, unknown][] = [];

@@ -30,8 +30,7 @@ export async function unpacked(
 export async function* decoderOf(
   body: Readable,
   encoding: string | string[] | undefined,
-  maxBytes: number,
-  translate: (error: unknown) => Error,
+  { maxBytes, translate }: { maxBytes: number; translate: (error: unknown) => Error },
 ): AsyncIterable<Buffer> {
   try {
     yield* capped(decompressed(body, encoding), maxBytes);

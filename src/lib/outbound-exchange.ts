@@ -88,8 +88,7 @@ export interface RawAnswer {
 export function wholeAnswer(
   agent: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  end: End,
-  limits: Limits,
+  { end, limits }: { end: End; limits: Limits },
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(end, limits, resolve, reject);

@@ -316,7 +316,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const moved = (host: string): void => void (redirected = host);
       try {
         const ask = ({ agent, target }: Way, asked: Asked): Promise<RawAnswer> =>
-          wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, { ...request, maxBytes });
+          wholeAnswer(agent, toDispatch(target, asked, patienceMs), {
+            end,
+            limits: { ...request, maxBytes },
+          });
         let way = wayOf(request.url, request.allowSandbox);
         if (way instanceof Promise) {
           end.within(timeoutMs);
@@ -376,7 +379,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         return {
           status: statusCode,
           headers: flat(headers),
-          body: decoderOf(body, encodingOf(request, statusCode, headers), most, translate),
+          body: decoderOf(body, encodingOf(request, statusCode, headers), { maxBytes: most, translate }),
         };
       } catch (error) {
         throw translate(error);

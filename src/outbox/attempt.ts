@@ -64,15 +64,14 @@ export async function attempt(
     gone: false,
     holdUntil: 0,
   };
-  return error === null ? outcome : failed(outcome, answer, scheduleMs, clock.now());
+  return error === null ? outcome : failed(outcome, answer, { scheduleMs, now: clock.now() });
 }
 
 /** Returns the outcome of a failed attempt: the time of the retry, if any, and the pause that the receiver asked for. */
 function failed(
   outcome: Outcome,
   answer: OutboundAnswer | undefined,
-  scheduleMs: readonly number[],
-  now: number,
+  { scheduleMs, now }: { scheduleMs: readonly number[]; now: number },
 ): Outcome {
   const { item, status } = outcome;
   const retryAfterMs = retryAfter(answer?.headers['retry-after'], now);

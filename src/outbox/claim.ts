@@ -273,9 +273,9 @@ async function takeDue(
     most = Math.min(limit, Math.max(open, slot <= now ? 1 : 0));
     if (most <= 0) return { taken: [], more: false };
   }
-  const due = await dueIds(tx, context, target, most, now);
+  const due = await dueIds(tx, context, { target, limit: most, now });
   if (due.length === 0) return { taken: [], more: false };
-  const ids = due.length === 1 ? due : await fitting(tx, context, due, chars);
+  const ids = due.length === 1 ? due : await fitting(tx, context, { ids: due, chars });
   const until = now + leaseMs;
   const idTexts = textsFor(context.db, ids);
   await runKept(tx, lease(context.db), [token, until, now, idTexts]);
@@ -310,8 +310,7 @@ async function takeDue(
 async function fitting(
   tx: Tx,
   { db }: Pick<Base, 'db'>,
-  ids: readonly string[],
-  chars: number,
+  { ids, chars }: { ids: readonly string[]; chars: number },
 ): Promise<string[]> {
   const { rows } = await runKept(tx, bodySizes(db), [textsFor(db, ids)]);
   const sizes = new Map(rows.map((row) => [row.delivery_id, row.size]));
@@ -323,9 +322,11 @@ async function fitting(
 async function dueIds(
   tx: Tx,
   { db, store }: Pick<Base, 'db' | 'store'>,
-  { subscriptionId, ordered }: Pick<Target, 'subscriptionId' | 'ordered'>,
-  limit: number,
-  now: number,
+  {
+    target: { subscriptionId, ordered },
+    limit,
+    now,
+  }: { target: Pick<Target, 'subscriptionId' | 'ordered'>; limit: number; now: number },
 ): Promise<string[]> {
   if (ordered) {
     // A delivery handed off before `ordered` was set goes first.

@@ -37,7 +37,9 @@ export interface Operator {
 }
 
 export function createOperator(context: PublishContext): Operator {
-  return { notify: (tx, environment, type, data) => notifyOperator(tx, context, environment, type, data) };
+  return {
+    notify: (tx, environment, type, data) => notifyOperator(tx, context, { environment, type, data }),
+  };
 }
 
 /**
@@ -47,21 +49,19 @@ export function createOperator(context: PublishContext): Operator {
 export async function notifyOperator(
   tx: Transaction<Tables>,
   context: PublishContext,
-  environment: Environment,
-  type: OperatorEvent,
-  data: JsonObject,
+  { environment, type, data }: { environment: Environment; type: OperatorEvent; data: JsonObject },
 ): Promise<void> {
   const operator = await findOperatorSubscription(tx, environment);
   const subscribers = [...(operator ? [operator] : []), ...(await listeners(tx, context, environment))];
   if (subscribers.length === 0) return;
   const body = JSON.stringify({ type, timestamp: isoTime(context.clock.now()), data });
   const recordId = [data['credentialId'], data['runId']].find((id) => typeof id === 'string') ?? '';
-  await announce(
-    tx,
-    context,
-    [newEvent(context, { environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body })],
-    { others: subscribers },
-  );
+  await announce(tx, context, {
+    events: [
+      newEvent(context, { environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body }),
+    ],
+    subscribers: { others: subscribers },
+  });
 }
 
 interface GapRiskSource {
@@ -78,7 +78,7 @@ export async function reportGapRisk(
   source: GapRiskSource,
   reason: string,
 ): Promise<void> {
-  await context.db.transaction().execute((tx) => reportGapRiskIn(tx, context, source, reason));
+  await context.db.transaction().execute((tx) => reportGapRiskIn(tx, context, { source, reason }));
   context.dispatcher.wake();
 }
 
@@ -86,15 +86,21 @@ export async function reportGapRisk(
 export async function reportGapRiskIn(
   tx: Transaction<Tables>,
   context: PublishContext,
-  { environment, sourceId, connectorId, credentialId, scope }: GapRiskSource,
-  reason: string,
+  {
+    source: { environment, sourceId, connectorId, credentialId, scope },
+    reason,
+  }: { source: GapRiskSource; reason: string },
 ): Promise<void> {
-  await notifyOperator(tx, context, environment, 'poll.gap_risk', {
-    sourceId,
-    connectorId,
-    connectionId: credentialId,
-    scope,
-    reason: reason.slice(0, 500),
+  await notifyOperator(tx, context, {
+    environment,
+    type: 'poll.gap_risk',
+    data: {
+      sourceId,
+      connectorId,
+      connectionId: credentialId,
+      scope,
+      reason: reason.slice(0, 500),
+    },
   });
 }
 
@@ -105,12 +111,16 @@ export async function announceDisabled(
   { target, reason }: Disabled,
 ): Promise<void> {
   const { environment, subscriptionId, connectionId, scope, address } = target;
-  await notifyOperator(tx, context, environment, 'subscription.disabled', {
-    subscriptionId,
-    connectionId,
-    scope,
-    address,
-    reason,
+  await notifyOperator(tx, context, {
+    environment,
+    type: 'subscription.disabled',
+    data: {
+      subscriptionId,
+      connectionId,
+      scope,
+      address,
+      reason,
+    },
   });
 }
 

@@ -81,7 +81,7 @@ export async function recordOutcomes(
   const addresses = failed.length > 0 ? await addressesOf(tx, context, outcomes) : undefined;
   const isCurrent = ({ target }: Outcome) =>
     !addresses || addresses.get(target.subscriptionId) === target.address;
-  const written = await recordSuccesses(tx, context, succeeded, now);
+  const written = await recordSuccesses(tx, context, { outcomes: succeeded, now });
   for (const outcome of failed) {
     const { item, verdict, status, error } = outcome;
     // A late failure of an old address does not count. The new address gets the delivery now, with the whole schedule.
@@ -103,7 +103,7 @@ export async function recordOutcomes(
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
   await insertAttempts(context.db, tx, ours.filter((outcome) => !succeededAtOnce(outcome)).map(toAttempt));
-  return { written, disabled: await updateReceivers(tx, context, ours.filter(isCurrent), now) };
+  return { written, disabled: await updateReceivers(tx, context, { outcomes: ours.filter(isCurrent), now }) };
 }
 
 /**
@@ -136,8 +136,7 @@ function succeededAtOnce({ item, verdict }: Outcome): boolean {
 async function recordSuccesses(
   tx: Tx,
   { db, store }: Pick<Base, 'db' | 'store'>,
-  outcomes: readonly Outcome[],
-  now: number,
+  { outcomes, now }: { outcomes: readonly Outcome[]; now: number },
 ): Promise<Set<string>> {
   const written = new Set<string>();
   if (outcomes.length === 0) return written;
@@ -216,8 +215,7 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
 async function updateReceivers(
   tx: Tx,
   context: Pick<Base, 'db'>,
-  outcomes: readonly Outcome[],
-  now: number,
+  { outcomes, now }: { outcomes: readonly Outcome[]; now: number },
 ): Promise<Disabled[]> {
   /** Subscription id to the address that answered. Without failures, the current address was not read. */
   const succeeded = new Map<string, string>();
@@ -247,7 +245,7 @@ async function updateReceivers(
       : 'The receiver answered with nothing but failures for 120 hours.';
     // A 410 disables at once, even if `failing_since` was set by a process whose clock is ahead of ours.
     const until = outcome.gone ? Number.MAX_SAFE_INTEGER : now - GIVE_UP_AFTER_MS;
-    if (await disable(tx, context, subscriptionId, { reason, failingBefore: until, now }))
+    if (await disable(tx, context, { subscriptionId, reason, failingBefore: until, now }))
       disabled.push({ target: outcome.target, reason });
   }
   return disabled;
@@ -297,8 +295,12 @@ const disableFailing = perDatabase((db) =>
 async function disable(
   tx: Tx,
   { db }: Pick<Base, 'db'>,
-  subscriptionId: string,
-  { reason, failingBefore, now }: { reason: string; failingBefore: number; now: number },
+  {
+    subscriptionId,
+    reason,
+    failingBefore,
+    now,
+  }: { subscriptionId: string; reason: string; failingBefore: number; now: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await runKept(tx, disableFailing(db), [
     reason,

@@ -129,14 +129,22 @@ const setNumber = perDatabase((db) =>
 export async function publish(
   tx: Tx,
   context: EventContext,
-  source: EventSource,
-  events: NewEvent[],
-  options: {
-    /** The only subscription that receives the events: they are its backfill. */
-    only?: string;
-    /** Extra headers of these deliveries: `x-svc-…` → value. */
-    marks?: Record<string, string>;
-  } = {},
+  {
+    source,
+    events,
+    options = {},
+  }: {
+    source: EventSource;
+    events: NewEvent[];
+    options?:
+      | {
+          /** The only subscription that receives the events: they are its backfill. */
+          only?: string;
+          /** Extra headers of these deliveries: `x-svc-…` → value. */
+          marks?: Record<string, string>;
+        }
+      | undefined;
+  },
 ): Promise<number> {
   if (events.length === 0) return 0;
   const { sourceId, environment } = source;
@@ -162,7 +170,7 @@ export async function publish(
       body: JSON.stringify(body),
     }),
   );
-  return announce(tx, context, stored, { locked, others, marks: options.marks });
+  return announce(tx, context, { events: stored, subscribers: { locked, others, marks: options.marks } });
 }
 
 /** Returns the subscriptions of `gatehouse listen` processes that listen to a whole environment. */
@@ -181,12 +189,17 @@ export async function listeners(
 export async function announce(
   tx: Tx,
   context: PublishContext,
-  events: readonly EventRow[],
-  subscribers: {
-    /** Subscriptions whose rows this transaction has locked. */
-    locked?: readonly SubscriptionRow[];
-    others: readonly SubscriptionRow[];
-    marks?: Record<string, string> | undefined;
+  {
+    events,
+    subscribers,
+  }: {
+    events: readonly EventRow[];
+    subscribers: {
+      /** Subscriptions whose rows this transaction has locked. */
+      locked?: readonly SubscriptionRow[];
+      others: readonly SubscriptionRow[];
+      marks?: Record<string, string> | undefined;
+    };
   },
 ): Promise<number> {
   const { locked = [], others, marks } = subscribers;
@@ -211,7 +224,7 @@ export async function announce(
     const last = await (isLocked ? numberLocked : number)(tx, context, row, mine.length);
     // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
-    deliveries.push(...deliveriesOf(tx, context, row, mine, { last, marks: markText }));
+    deliveries.push(...deliveriesOf(tx, context, { row, events: mine, last, marks: markText }));
   }
   await insertDeliveries(context.db, tx, deliveries);
   return deliveries.length;
@@ -221,14 +234,18 @@ export async function announce(
 export async function deliverStored(
   tx: Tx,
   context: PublishContext,
-  row: SubscriptionRow,
-  events: readonly EventRow[],
-  marks?: Record<string, string>,
+  {
+    row,
+    events,
+    marks,
+  }: { row: SubscriptionRow; events: readonly EventRow[]; marks?: Record<string, string> | undefined },
 ): Promise<string[]> {
   if (events.length === 0 || row.status !== 'active') return [];
   const last = await number(tx, context, row, events.length);
   if (last === undefined) return [];
-  const deliveries = deliveriesOf(tx, context, row, events, {
+  const deliveries = deliveriesOf(tx, context, {
+    row,
+    events,
     last,
     marks: marks === undefined ? null : JSON.stringify(marks),
   });
@@ -262,9 +279,12 @@ async function numberLocked(
 function deliveriesOf(
   tx: Tx,
   context: PublishContext,
-  row: SubscriptionRow,
-  events: readonly EventRow[],
-  { last, marks }: { last: number; marks: string | null },
+  {
+    row,
+    events,
+    last,
+    marks,
+  }: { row: SubscriptionRow; events: readonly EventRow[]; last: number; marks: string | null },
 ): Insertable<Tables['deliveries']>[] {
   const now = context.clock.now();
   const target = row.kind === 'listener' ? undefined : targetOf(context, row);

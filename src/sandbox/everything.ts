@@ -57,7 +57,7 @@ export function createEverything(): Router {
     const { inputResponses, requestState, ...input } = body.parse(req.body);
     const stream = STREAMS[name];
     const ask = QUESTIONS[name];
-    if (stream) await sendStream(req, res, stream.events, said(stream.text));
+    if (stream) await sendStream(req, res, { events: stream.events, result: said(stream.text) });
     else if (ask) res.json(ask(input, inputResponses, requestState));
     else if (name === 'json_schema_2020_12_tool')
       res.json(said(`JSON Schema 2020-12 tool called with: ${JSON.stringify(input)}`));
@@ -90,7 +90,11 @@ function answer(res: Response, value: Answers | undefined): void {
   else res.status(404).json({ fault: { kind: 'missing', text: 'There is no such fixture.' } });
 }
 
-async function sendStream(req: Request, res: Response, events: Event[], result: object): Promise<void> {
+async function sendStream(
+  req: Request,
+  res: Response,
+  { events, result }: { events: Event[]; result: object },
+): Promise<void> {
   const write = (name: string, data: object) =>
     res.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   res.type('text/event-stream').set('Cache-Control', 'no-store').flushHeaders();

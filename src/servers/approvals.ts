@@ -59,13 +59,11 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
       await tx
         .insertInto('approved_definitions')
         .values(
-          rowOf(
-            environment,
-            connector.connectorId,
-            definitionsOf(connector),
-            connector.fingerprint,
-            clock.now(),
-          ),
+          rowOf(environment, connector.connectorId, {
+            definitions: definitionsOf(connector),
+            fingerprint: connector.fingerprint,
+            now: clock.now(),
+          }),
         )
         .onConflict((c) => c.columns(['environment', 'connector_id']).doNothing())
         .execute();
@@ -134,7 +132,7 @@ export async function approveDefinitions(
   for (const one of wanted) assertCurrent(context.catalog, environment, one);
   for (const connectorId of new Set(wanted.map((one) => one.connectorId))) {
     const own = wanted.filter((one) => one.connectorId === connectorId);
-    for (let tries = 1; !(await approveIn(context, environment, connectorId, own)); tries++) {
+    for (let tries = 1; !(await approveIn(context, { environment, connectorId }, own)); tries++) {
       if (tries === MAX_TRIES)
         throw new GatehouseError(
           'unavailable',
@@ -148,8 +146,7 @@ export async function approveDefinitions(
 /** Returns false when another process approved definitions of this connector at the same time. */
 async function approveIn(
   { db, clock, catalog }: ApprovalContext,
-  environment: Environment,
-  connectorId: string,
+  { environment, connectorId }: { environment: Environment; connectorId: string },
   wanted: (DefinitionName & { hash: string | null })[],
 ): Promise<boolean> {
   const connector = catalog.connector(environment, connectorId);
@@ -163,7 +160,11 @@ async function approveIn(
     else approved.delete(name);
   }
   const whole = connector && changesOf(connectorId, approved, current).length === 0;
-  const next = rowOf(environment, connectorId, approved, whole ? connector.fingerprint : '', clock.now());
+  const next = rowOf(environment, connectorId, {
+    definitions: approved,
+    fingerprint: whole ? connector.fingerprint : '',
+    now: clock.now(),
+  });
   if (!row) {
     const made = await db
       .insertInto('approved_definitions')
@@ -283,9 +284,11 @@ function findRow(db: DbOrTx, environment: Environment, connectorId: string) {
 function rowOf(
   environment: Environment,
   connectorId: string,
-  definitions: Map<string, Definition>,
-  fingerprint: string,
-  now: number,
+  {
+    definitions,
+    fingerprint,
+    now,
+  }: { definitions: Map<string, Definition>; fingerprint: string; now: number },
 ): Row {
   const entries = [...definitions];
   return {

@@ -31,8 +31,14 @@ export async function listFilters(tx: Transaction<Tables>): Promise<void> {
 /** Adds indexes for the orders and filters that the lists with cursors still sorted. */
 export async function listCursors(tx: Transaction<Tables>): Promise<void> {
   // `bound` comes last, so one index serves both lists of an owner, and counts them without reading a row.
-  await replaceIndex(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id'], ['bound']);
-  await replaceIndex(tx, 'credentials', ['user_id', 'connector_id'], ['created_at', 'credential_id']);
+  await replaceIndex(tx, 'servers', {
+    columns: ['environment', 'owner_user_id', 'created_at', 'server_id'],
+    further: ['bound'],
+  });
+  await replaceIndex(tx, 'credentials', {
+    columns: ['user_id', 'connector_id'],
+    further: ['created_at', 'credential_id'],
+  });
   await index(tx, 'field_mappings', ['environment', 'created_at', 'mapping_id']);
 }
 
@@ -40,8 +46,7 @@ export async function listCursors(tx: Transaction<Tables>): Promise<void> {
 async function replaceIndex(
   tx: Transaction<Tables>,
   table: keyof Tables,
-  columns: string[],
-  further: string[],
+  { columns, further }: { columns: string[]; further: string[] },
 ): Promise<void> {
   await index(tx, table, [...columns, ...further]);
   await tx.schema.dropIndex(`${table}_by_${columns.join('_')}`).execute();

@@ -73,7 +73,7 @@ export async function recover(
   for (;;) {
     const step = await context.db.transaction().execute(async (tx) => {
       const subscription = await requireActive(tx, { environment, subscriptionId }, context);
-      return recoverSome(tx, context, subscription, { after, end });
+      return recoverSome(tx, context, { subscription, after, end });
     });
     begun += step.begun;
     if (!step.last) break;
@@ -90,8 +90,11 @@ const kinds = z.array(z.string());
 async function recoverSome(
   tx: Tx,
   context: PublishContext,
-  subscription: SubscriptionRow,
-  { after, end }: { after: { at: number; id: string }; end: number },
+  {
+    subscription,
+    after,
+    end,
+  }: { subscription: SubscriptionRow; after: { at: number; id: string }; end: number },
 ): Promise<{ begun: number; last: { at: number; id: string } | undefined }> {
   const subscriptionId = subscription.subscription_id;
   const rows = await tx
@@ -160,7 +163,7 @@ async function recoverSome(
       !row.is_backfill &&
       wanted.has(row.event),
   );
-  const made = await deliverStored(tx, context, subscription, missed);
+  const made = await deliverStored(tx, context, { row: subscription, events: missed });
   return {
     begun: ended.length + made.length,
     last: rows.length === AT_ONCE && last ? { at: last.created_at, id: last.event_id } : undefined,
@@ -186,12 +189,16 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
       body: JSON.stringify({ id: 'test', remoteId: 'test', createdAt: isoTime(now), test: true }),
     });
     await tx.insertInto('events').values(event).execute();
-    const [made] = await deliverStored(tx, context, subscription, [event], TEST_MARKS);
+    const [made] = await deliverStored(tx, context, {
+      row: subscription,
+      events: [event],
+      marks: TEST_MARKS,
+    });
     if (made === undefined) throw disabled();
     for (const listener of await listeners(tx, context, key.environment)) {
       // A listener that is tested itself has the event already.
       if (listener.subscription_id !== subscription.subscription_id)
-        await deliverStored(tx, context, listener, [event], TEST_MARKS);
+        await deliverStored(tx, context, { row: listener, events: [event], marks: TEST_MARKS });
     }
     return made;
   });
@@ -210,7 +217,7 @@ async function requireActive(
   holdIn?: Pick<Base, 'store'>,
 ): Promise<SubscriptionRow> {
   const forUpdate = holdIn?.store.kind === 'postgres';
-  const subscription = await requireSubscription(tx, environment, subscriptionId, { forUpdate });
+  const subscription = await requireSubscription(tx, { environment, subscriptionId }, { forUpdate });
   if (subscription.status !== 'active') throw disabled();
   return subscription;
 }

@@ -122,8 +122,7 @@ export async function createSubscription(
  */
 export async function requireSubscription(
   db: DbOrTx,
-  environment: Environment,
-  subscriptionId: string,
+  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
   { forUpdate = false, userId }: { forUpdate?: boolean; userId?: string } = {},
 ): Promise<SubscriptionRow> {
   const row = SUBSCRIPTION_ID.test(subscriptionId)
@@ -171,11 +170,10 @@ export async function listSubscriptions(
  */
 export async function updateSubscription(
   context: SubscriptionContext,
-  environment: Environment,
-  subscriptionId: string,
+  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
   changes: SubscriptionChanges,
 ): Promise<SubscriptionRow> {
-  const before = await requireSubscription(context.db, environment, subscriptionId);
+  const before = await requireSubscription(context.db, { environment, subscriptionId });
   if (before.kind !== 'connection' && changes.events !== undefined) {
     throw invalidRequest([
       { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
@@ -192,7 +190,7 @@ export async function updateSubscription(
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
   if (isMoved) await restartSchedules(context, subscriptionId);
-  const changed = await change(context, environment, subscriptionId, set);
+  const changed = await change(context, { environment, subscriptionId }, set);
   if (isMoved) await sendAtNewAddress(context, subscriptionId);
   if (changes.events?.includes('deleted') && changed.source_id !== null)
     await planInventory(context.db, context, changed.source_id);
@@ -208,14 +206,18 @@ export async function deleteSubscription(
   environment: Environment,
   subscriptionId: string,
 ): Promise<void> {
-  await change(context, environment, subscriptionId, {
-    status: 'disabled',
-    reason: 'It is being deleted. Delete it again, should it still be there.',
-  });
+  await change(
+    context,
+    { environment, subscriptionId },
+    {
+      status: 'disabled',
+      reason: 'It is being deleted. Delete it again, should it still be there.',
+    },
+  );
   await deleteDeliveries(context, subscriptionId);
   const ended = await againAfterDeadlock(() =>
     context.db.transaction().execute(async (tx) => {
-      const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
+      const { source_id: sourceId } = await requireSubscription(tx, { environment, subscriptionId });
       if (sourceId !== null) await holdSource(tx, sourceId);
       await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
       return sourceId !== null && (await releaseIfUnconsumed(tx, context, sourceId)) ? sourceId : undefined;
@@ -277,20 +279,24 @@ export async function rotateSecret(
   const secret = newSigningSecret();
   const subscription = await context.db.transaction().execute(async (tx) => {
     // The first write locks the row, so that the second of two concurrent rotations reads the first one's secret.
-    const before = await change({ ...context, db: tx }, environment, subscriptionId, {});
+    const before = await change({ ...context, db: tx }, { environment, subscriptionId }, {});
     const now = context.clock.now();
     const replaced = context.keys.open(before.secret_sealed, sealBinding(subscriptionId, 'secret'));
     const previous: PreviousSecret[] = [
       { secret: replaced, until: now + OLD_SECRET_MS },
       ...previousSecrets(context, before).filter(({ until }) => until > now),
     ];
-    return change({ ...context, db: tx }, environment, subscriptionId, {
-      secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
-      previous_secrets_sealed: context.keys.seal(
-        JSON.stringify(previous.slice(0, MOST_OLD_SECRETS)),
-        sealBinding(subscriptionId, 'previous'),
-      ),
-    });
+    return change(
+      { ...context, db: tx },
+      { environment, subscriptionId },
+      {
+        secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+        previous_secrets_sealed: context.keys.seal(
+          JSON.stringify(previous.slice(0, MOST_OLD_SECRETS)),
+          sealBinding(subscriptionId, 'previous'),
+        ),
+      },
+    );
   });
   context.dispatcher.changed(subscriptionId);
   return { subscription, secret };
@@ -305,20 +311,23 @@ export async function enableSubscription(
   environment: Environment,
   subscriptionId: string,
 ): Promise<SubscriptionRow> {
-  await requireSubscription(context.db, environment, subscriptionId);
+  await requireSubscription(context.db, { environment, subscriptionId });
   // Cancels the deliveries that the disabling left waiting; otherwise they would be sent from now on.
   await cancelWaiting(context, subscriptionId);
-  return change(context, environment, subscriptionId, {
-    status: 'active',
-    reason: null,
-    failing_since: null,
-  });
+  return change(
+    context,
+    { environment, subscriptionId },
+    {
+      status: 'active',
+      reason: null,
+      failing_since: null,
+    },
+  );
 }
 
 async function change(
   context: Pick<Context, 'clock' | 'dispatcher'> & { db: DbOrTx },
-  environment: Environment,
-  subscriptionId: string,
+  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
   set: Updateable<Tables['subscriptions']>,
 ): Promise<SubscriptionRow> {
   if (!SUBSCRIPTION_ID.test(subscriptionId)) throw notFound(subscriptionId);

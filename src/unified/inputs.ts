@@ -41,8 +41,7 @@ export async function listInputs(
 export function recordInput(
   { actions }: Pick<Connector, 'actions'>,
   { get }: UnifiedModel,
-  credential: OpenCredential,
-  remoteId: string,
+  { credential, remoteId }: { credential: OpenCredential; remoteId: string },
 ): JsonObject {
   const definition = actions.get(get.action)?.definition;
   const parameter =

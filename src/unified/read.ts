@@ -46,9 +46,9 @@ export async function listUnified(
   const inputs = await listInputs(
     model,
     openCredential(context, read.connector, read.credential),
-    (actionId) => readAll(context, read, actionId, {}),
+    (actionId) => readAll(context, read, { actionId, input: {} }),
   );
-  const { records, hasMore } = await readAcross(context, read, inputs, { limit, offset });
+  const { records, hasMore } = await readAcross(context, read, { inputs, limit, offset });
   const fields = await customOf(context, read);
   const data: JsonObject[] = [];
   const leftOut: LeftOut[] = [];
@@ -65,8 +65,7 @@ export async function listUnified(
 async function readAcross(
   context: ReadContext,
   read: UnifiedRead,
-  inputs: JsonObject[],
-  { limit, offset }: { limit: number; offset: number },
+  { inputs, limit, offset }: { inputs: JsonObject[]; limit: number; offset: number },
 ): Promise<{ records: Json[]; hasMore: boolean }> {
   const { list } = modelOf(read.connector, read.scope);
   const records: Json[] = [];
@@ -74,11 +73,11 @@ async function readAcross(
   for (const [index, input] of inputs.entries()) {
     const isLast = index === inputs.length - 1;
     const window = { limit: limit - records.length, offset: skip };
-    const page = await readWindow(context, read, list, { ...input, ...window });
+    const page = await readWindow(context, read, { actionId: list, input: { ...input, ...window } });
     records.push(...page.records);
     if (records.length >= limit || page.hasMore) return { records, hasMore: page.hasMore || !isLast };
     if (page.records.length > 0) skip = 0;
-    else if (!isLast && skip > 0) skip -= (await readAll(context, read, list, input)).length;
+    else if (!isLast && skip > 0) skip -= (await readAll(context, read, { actionId: list, input })).length;
   }
   return { records, hasMore: false };
 }
@@ -86,13 +85,15 @@ async function readAcross(
 async function readAll(
   context: ReadContext,
   read: UnifiedRead,
-  actionId: string,
-  input: JsonObject,
+  { actionId, input }: { actionId: string; input: JsonObject },
 ): Promise<Json[]> {
   const all: Json[] = [];
   for (;;) {
     const window = { limit: MAX_LIMIT, offset: all.length };
-    const { records, hasMore } = await readWindow(context, read, actionId, { ...input, ...window });
+    const { records, hasMore } = await readWindow(context, read, {
+      actionId,
+      input: { ...input, ...window },
+    });
     all.push(...records);
     if (!hasMore || records.length === 0) return all;
   }
@@ -101,10 +102,9 @@ async function readAll(
 async function readWindow(
   context: ReadContext,
   read: UnifiedRead,
-  actionId: string,
-  input: JsonObject,
+  { actionId, input }: { actionId: string; input: JsonObject },
 ): Promise<{ records: Json[]; hasMore: boolean }> {
-  const { data, pagination } = await run(context, read, actionId, input);
+  const { data, pagination } = await run(context, read, { actionId, input });
   return { records: Array.isArray(data) ? data : [], hasMore: pagination?.hasMore ?? false };
 }
 
@@ -118,8 +118,8 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
   if (remoteId === undefined) throw recordNotFound(id);
   const open = openCredential(context, read.connector, read.credential);
   try {
-    const input = recordInput(read.connector, model, open, remoteId);
-    const { data } = await run(context, read, model.get.action, input);
+    const input = recordInput(read.connector, model, { credential: open, remoteId });
+    const { data } = await run(context, read, { actionId: model.get.action, input });
     // Apps that look a record up by a filter return nothing.
     if (data === null || saysGone(data, model)) throw recordNotFound(id);
     return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
@@ -135,7 +135,11 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
   }
 }
 
-function run(context: ReadContext, read: UnifiedRead, actionId: string, input: JsonObject) {
+function run(
+  context: ReadContext,
+  read: UnifiedRead,
+  { actionId, input }: { actionId: string; input: JsonObject },
+) {
   const { credential, connector } = read;
   return executeAction(context, {
     environment: credential.environment,

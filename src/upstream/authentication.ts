@@ -11,8 +11,7 @@ import { headerValue, setQuery, type Draft } from './draft.ts';
 export async function applyAuthentication(
   draft: Draft,
   call: UpstreamCall,
-  value: (name: string) => string,
-  now: number,
+  { value, now }: { value: (name: string) => string; now: number },
 ): Promise<string[]> {
   const { connector, credential } = call;
   if (!credential || credential.scheme.type === 'none') return [];
@@ -48,7 +47,7 @@ export async function applyAuthentication(
   }
   if (scheme.type === 'custom' && scheme.sign) {
     const { signRequest } = await import('./sign.ts');
-    secrets.push(...(await signRequest(draft, scheme.sign, value, now)));
+    secrets.push(...(await signRequest(draft, scheme.sign, { value, now })));
   }
   return secrets.filter((secret) => secret !== '');
 }

@@ -218,17 +218,21 @@ function textBody(members: JsonObject): Body {
 }
 
 function pairsOf(members: JsonObject, styles: Styles): [string, string][] {
-  return Object.entries(members).flatMap(([name, value]) => memberPairs(name, name, value, styles));
+  return Object.entries(members).flatMap(([name, value]) => memberPairs(name, name, { value, styles }));
 }
 
 /** Returns the pairs of a member. `wire` is the sent name, `path` the place of the member. */
-function memberPairs(wire: string, path: string, value: Json, styles: Styles): [string, string][] {
+function memberPairs(
+  wire: string,
+  path: string,
+  { value, styles }: { value: Json; styles: Styles },
+): [string, string][] {
   if (value === null) return [];
   const style = styles.get(path);
   const isSplit = style === undefined && [...styles.keys()].some((one) => one.startsWith(`${path}.`));
   if (!isSplit || !isJsonObject(value)) return queryPairs(wire, value, { style: style ?? 'brackets' });
   return Object.entries(value).flatMap(([name, member]) =>
-    memberPairs(`${wire}[${name}]`, `${path}.${name}`, member, styles),
+    memberPairs(`${wire}[${name}]`, `${path}.${name}`, { value: member, styles }),
   );
 }
 

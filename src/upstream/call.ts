@@ -42,7 +42,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     } finally {
       leave();
     }
-    const waitMs = answer ? waitAfter(context, call, answer, tries) : waitAfterFailure(failure, tries);
+    const waitMs = answer ? waitAfter(context, call, { answer, tries }) : waitAfterFailure(failure, tries);
     const again =
       waitMs !== undefined &&
       tries < MAX_TRIES &&
@@ -95,17 +95,16 @@ async function sendOnce(
     }
     const chunks: Buffer[] = [];
     for await (const chunk of body) chunks.push(chunk);
-    return toAnswer(call, built, { status, headers, body: Buffer.concat(chunks) }, pause);
+    return toAnswer(call, built, { answer: { status, headers, body: Buffer.concat(chunks) }, pause });
   }
   // `await` keeps the place until the answer is parsed.
-  return await toAnswer(call, built, await context.outbound.request(request), pause);
+  return await toAnswer(call, built, { answer: await context.outbound.request(request), pause });
 }
 
 async function toAnswer(
   call: UpstreamCall,
   { secrets }: BuiltRequest,
-  { status, headers, body: bytes }: OutboundAnswer,
-  pause: Pause,
+  { answer: { status, headers, body: bytes }, pause }: { answer: OutboundAnswer; pause: Pause },
 ): Promise<UpstreamAnswer> {
   const isLarge = bytes.length > LARGE_BODY_BYTES;
   if (isLarge) await pause();
@@ -155,8 +154,7 @@ function fileOf(contentType: string, bytes: Buffer, reflected: readonly string[]
 function waitAfter(
   { clock, throttle }: UpstreamContext,
   call: UpstreamCall,
-  answer: UpstreamAnswer,
-  tries: number,
+  { answer, tries }: { answer: UpstreamAnswer; tries: number },
 ): number | undefined {
   const means = failureOf(call, answer);
   const limited = means === 'upstream_rate_limited';

@@ -67,7 +67,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   }
   if (definition.response.stream === 'events')
     draft.headers['accept'] = 'text/event-stream, application/json';
-  const secrets = await applyAuthentication(draft, call, value, now);
+  const secrets = await applyAuthentication(draft, call, { value, now });
   const { body } = draft;
   if (body) draft.headers['content-type'] ??= body.contentType;
   return {
@@ -238,17 +238,21 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
     if (given === undefined || given === null) continue;
     const [header = '', member] = parameter.as?.split('.') ?? [];
     if (member === undefined) {
-      addHeader(headers, name, parameter, given);
+      addHeader(headers, name, { parameter, given });
       continue;
     }
     const members = { ...nested[header], [member]: given };
     nested[header] = members;
-    addHeader(headers, name, { as: header }, members);
+    addHeader(headers, name, { parameter: { as: header }, given: members });
   }
   return headers;
 }
 
-function addHeader(headers: Record<string, string>, name: string, parameter: Parameter, given: Json): void {
+function addHeader(
+  headers: Record<string, string>,
+  name: string,
+  { parameter, given }: { parameter: Parameter; given: Json },
+): void {
   const header = (parameter.as ?? name.replaceAll('_', '-')).toLowerCase();
   if (FORBIDDEN_HEADERS.has(header)) {
     throw invalidRequest(

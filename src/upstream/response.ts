@@ -20,12 +20,17 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const { response } = call.action.definition;
   const found = placeOf(call, answer);
   const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
-  const mapped = response.map === undefined ? value : await mapAnswer(call, answer, response.map, value);
+  const mapped =
+    response.map === undefined ? value : await mapAnswer(call, answer, { map: response.map, value });
   // The mapping runs first, because it may decode text that the app encoded.
   return { value: scrubJson(mapped, answer.reflected) };
 }
 
-function mapAnswer(call: UpstreamCall, { secrets }: UpstreamAnswer, map: string, value: Json): Promise<Json> {
+function mapAnswer(
+  call: UpstreamCall,
+  { secrets }: UpstreamAnswer,
+  { map, value }: { map: string; value: Json },
+): Promise<Json> {
   return Array.isArray(value) && call.action.list
     ? mapEach(map, value, secrets)
     : mapValue(map, value, secrets);

@@ -9,11 +9,16 @@ import { headerValue, setQuery, type Draft } from './draft.ts';
 type Values = (name: string) => string;
 
 /** Signs a request as its connector says. Returns the parts that must not be logged. */
-export async function signRequest(draft: Draft, sign: Sign, value: Values, now: number): Promise<string[]> {
-  if (sign.type === 'oauth1') return signOAuth1(draft, sign, value, now);
+export async function signRequest(
+  draft: Draft,
+  sign: Sign,
+  { value, now }: { value: Values; now: number },
+): Promise<string[]> {
+  if (sign.type === 'oauth1') return signOAuth1(draft, sign, { value, now });
   const facts = requestFacts(draft, now);
   const known: Values = (name) => facts[name] ?? value(name);
-  const signature = sign.type === 'hmac' ? hmacOf(sign, known, value) : await jwtOf(sign, known, value, now);
+  const signature =
+    sign.type === 'hmac' ? hmacOf(sign, known, value) : await jwtOf(sign, known, { value, now });
   const withSignature: Values = (name) => (name === 'signature' ? signature : known(name));
   for (const [name, template] of Object.entries(sign.headers)) {
     draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, withSignature));
@@ -49,8 +54,7 @@ function hmacOf(sign: Extract<Sign, { type: 'hmac' }>, known: Values, value: Val
 async function jwtOf(
   sign: Extract<Sign, { type: 'jwt' }>,
   known: Values,
-  value: Values,
-  now: number,
+  { value, now }: { value: Values; now: number },
 ): Promise<string> {
   const claims = Object.fromEntries(
     Object.entries(sign.claims).map(([name, template]) => [name, fillTemplate(template, known)]),
@@ -94,8 +98,7 @@ function privateKeyOf(text: string): KeyObject {
 function signOAuth1(
   draft: Draft,
   sign: Extract<Sign, { type: 'oauth1' }>,
-  value: Values,
-  now: number,
+  { value, now }: { value: Values; now: number },
 ): string[] {
   const filled = (template: string | undefined) =>
     template === undefined ? '' : fillTemplate(template, value);

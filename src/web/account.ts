@@ -47,7 +47,7 @@ export function drawAccount(account: Account): HTMLElement {
     asking
       ? h('p', { class: 'who' }, texts.connectAs, drawUser(session.user.username), texts.notYou)
       : undefined,
-    ways.length > 1 && start ? drawWays(app, ways, start, show) : undefined,
+    ways.length > 1 && start ? drawWays(app, ways, { start, choose: show }) : undefined,
     place,
     cancel && h('button', { type: 'button', class: 'secondary', onclick: () => cancel() }, texts.cancel),
   );
@@ -66,7 +66,11 @@ function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: bo
 }
 
 /** Draws the choice of authentication types. A type that is not set up says why, and cannot be chosen. */
-function drawWays({ name: app }: AppView, ways: Way[], start: Way, choose: (way: Way) => void): HTMLElement {
+function drawWays(
+  { name: app }: AppView,
+  ways: Way[],
+  { start, choose }: { start: Way; choose: (way: Way) => void },
+): HTMLElement {
   const name = newId();
   return h(
     'fieldset',

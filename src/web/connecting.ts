@@ -142,7 +142,7 @@ export function createConnecting(
       app,
       asking: false,
       submit: (choice) =>
-        choice.type === 'oauth2' ? consent(on, app, choice, show) : store(on, app, choice),
+        choice.type === 'oauth2' ? consent(on, app, { choice, back: show }) : store(on, app, choice),
     });
     const show = (): void => frame.show(screen, way);
     show();
@@ -161,8 +161,7 @@ export function createConnecting(
   function consent(
     on: Session,
     app: AppView,
-    choice: Choice,
-    back: () => void,
+    { choice, back }: { choice: Choice; back: () => void },
   ): Promise<Problem | undefined> {
     return new Promise((resolve) => {
       stopWaiting = awaitConsent(

@@ -19,10 +19,10 @@ export async function runLink(link: string): Promise<void> {
   const frame = drawFrame();
   frame.show(drawLoading(texts.loading));
   const opened = await call<Session>('POST', `/connect/s/${link}/open`);
-  if (!opened.ok) return showFailure(frame, opened.problem, undefined);
+  if (!opened.ok) return showFailure(frame, opened.problem, { session: undefined });
   const session = opened.value;
   frame.know(session);
-  if (session.result) return showOutcome(frame, session, session.result);
+  if (session.result) return showOutcome(frame, session, { result: session.result });
 
   const [connectorId, type] = location.hash.slice(1).split('/');
   const preset = session.connectors.find((app) => app.connectorId === connectorId);
@@ -33,10 +33,10 @@ export async function runLink(link: string): Promise<void> {
     const problem = await authorize(session, choice);
     if (!problem) return undefined;
     tellOpener(session.sessionId, 'refused', problem);
-    return showFailure(frame, problem, session, chosen);
+    return showFailure(frame, problem, { session, app: chosen });
   }
   const only = session.connectors.length === 1 ? session.connectors[0] : preset;
-  return only ? showAccount(frame, session, only, type) : showChooser(frame, session);
+  return only ? showAccount(frame, session, { app: only, type }) : showChooser(frame, session);
 }
 
 /**
@@ -47,35 +47,46 @@ export async function runEnded(query: URLSearchParams): Promise<void> {
   const frame = drawFrame();
   const sessionId = query.get('session');
   if (sessionId === null) {
-    return showFailure(frame, { code: query.get('error') ?? '', message: '', faults: [] }, undefined);
+    return showFailure(
+      frame,
+      { code: query.get('error') ?? '', message: '', faults: [] },
+      { session: undefined },
+    );
   }
   frame.show(drawLoading(texts.loading));
   tellOpener(sessionId, 'finished');
   const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
-  if (!answer.ok) return showFailure(frame, answer.problem, undefined);
+  if (!answer.ok) return showFailure(frame, answer.problem, { session: undefined });
   const session = answer.value;
   frame.know(session);
-  showOutcome(frame, session, session.result ?? closed());
+  showOutcome(frame, session, { result: session.result ?? closed() });
   if (session.via === 'modal') window.close();
 }
 
 function showChooser(frame: Frame, session: Session): void {
   if (session.connectors.length === 0) {
-    return showFailure(frame, { code: 'no_apps', message: texts.noApps, faults: [] }, session);
+    return showFailure(frame, { code: 'no_apps', message: texts.noApps, faults: [] }, { session });
   }
   frame.show(
-    drawList(session, drawChooser(session.connectors, { choose: (app) => showAccount(frame, session, app) })),
+    drawList(
+      session,
+      drawChooser(session.connectors, { choose: (app) => showAccount(frame, session, { app }) }),
+    ),
   );
 }
 
-function showAccount(frame: Frame, session: Session, app: AppView, type?: string): void {
+function showAccount(
+  frame: Frame,
+  session: Session,
+  { app, type }: { app: AppView; type?: string | undefined },
+): void {
   const screen = drawAccount({
     session,
     app,
     type,
     asking: true,
     submit: (choice) =>
-      choice.type === 'oauth2' ? authorize(session, choice) : store(frame, session, app, choice),
+      choice.type === 'oauth2' ? authorize(session, choice) : store(frame, session, { app, choice }),
     cancel: () => void cancel(frame, session, app),
   });
   frame.show(screen, {
@@ -95,37 +106,48 @@ async function authorize({ sessionId }: Session, choice: Choice): Promise<Proble
 async function store(
   frame: Frame,
   session: Session,
-  app: AppView,
-  choice: Choice,
+  { app, choice }: { app: AppView; choice: Choice },
 ): Promise<Problem | undefined> {
   const path = `/connect/sessions/${session.sessionId}/credentials`;
   const answer = await call<Outcome>('POST', path, choice);
   if (!answer.ok) return answer.problem;
-  goOn(frame, session, answer.value, app);
+  goOn(frame, session, { outcome: answer.value, app });
   return undefined;
 }
 
 async function cancel(frame: Frame, session: Session, app: AppView): Promise<void> {
   const path = `/connect/sessions/${session.sessionId}/cancel`;
   const answer = await call<Outcome>('POST', path);
-  if (!answer.ok) return showFailure(frame, answer.problem, session, app);
-  goOn(frame, session, answer.value, app);
+  if (!answer.ok) return showFailure(frame, answer.problem, { session, app });
+  goOn(frame, session, { outcome: answer.value, app });
 }
 
-function goOn(frame: Frame, session: Session, { result, redirectTo }: Outcome, app: AppView): void {
+function goOn(
+  frame: Frame,
+  session: Session,
+  { outcome: { result, redirectTo }, app }: { outcome: Outcome; app: AppView },
+): void {
   if (redirectTo !== undefined) {
     frame.show(drawLoading(texts.takingBack(session.branding.name), app));
     location.replace(redirectTo);
     return;
   }
   tellOpener(session.sessionId, 'finished');
-  showOutcome(frame, session, result, app);
+  showOutcome(frame, session, { result, known: app });
   if (session.via === 'modal') window.close();
 }
 
-function showOutcome(frame: Frame, session: Session, result: ConnectionResult, known?: AppView): void {
+function showOutcome(
+  frame: Frame,
+  session: Session,
+  { result, known }: { result: ConnectionResult; known?: AppView | undefined },
+): void {
   if (!result.success) {
-    return showFailure(frame, { code: result.error, message: result.message, faults: [] }, session, known);
+    return showFailure(
+      frame,
+      { code: result.error, message: result.message, faults: [] },
+      { session, app: known },
+    );
   }
   const app = known ?? session.connectors.find((one) => one.connectorId === result.connectorId);
   const name = app?.name ?? texts.anAccount;
@@ -138,7 +160,11 @@ function showOutcome(frame: Frame, session: Session, result: ConnectionResult, k
   );
 }
 
-function showFailure(frame: Frame, problem: Problem, session: Session | undefined, app?: AppView): void {
+function showFailure(
+  frame: Frame,
+  problem: Problem,
+  { session, app }: { session: Session | undefined; app?: AppView | undefined },
+): void {
   const brand = session?.branding.name ?? texts.theService;
   const sentence = failureText(problem, brand, app?.name ?? texts.anApp);
   frame.show(

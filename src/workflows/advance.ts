@@ -45,7 +45,7 @@ export async function advance(
     work = await openWork(context, run);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    await endRun(context, run, 'failed', loggedError({ secrets: [] }, error));
+    await endRun(context, run, { status: 'failed', error: loggedError({ secrets: [] }, error) });
     return 'failed';
   }
   const { steps } = work.definition;
@@ -54,69 +54,67 @@ export async function advance(
     if (!step) break;
     if (stop.aborted) {
       // Other processes may take the run at once.
-      await commit(context, run, {}, { next_at: context.clock.now() });
+      await commit(context, run, { changes: { next_at: context.clock.now() } });
       return 'left';
     }
     // openWork() has already checked the user for the first step.
     const refusal = position > run.position ? await refusalOf(context, run) : undefined;
     if (refusal) {
-      await endRun(context, run, 'failed', loggedError(work, refusal, step.stepId));
+      await endRun(context, run, { status: 'failed', error: loggedError(work, refusal, step.stepId) });
       return 'failed';
     }
-    const next = await runStep(context, work, step, position, stop);
+    const next = await runStep(context, work, { step, position, stop });
     if (next !== 'done') return next;
   }
-  await endRun(context, run, 'succeeded', null);
+  await endRun(context, run, { status: 'succeeded', error: null });
   return 'succeeded';
 }
 
 async function endRun(
   context: WorkContext,
   run: RunRow,
-  status: 'succeeded' | 'failed',
-  error: string | null,
+  { status, error }: { status: 'succeeded' | 'failed'; error: string | null },
 ): Promise<void> {
   const now = context.clock.now();
-  await commit(context, run, {}, { status, error, ended_at: now, next_at: now });
+  await commit(context, run, { changes: { status, error, ended_at: now, next_at: now } });
 }
 
 async function runStep(
   context: WorkContext,
   work: Work,
-  step: Step,
-  position: number,
-  stop: AbortSignal,
+  { step, position, stop }: { step: Step; position: number; stop: AbortSignal },
 ): Promise<Next> {
   const row = work.rows.get(position);
-  if (row) return goOn(context, work, step, row, stop);
+  if (row) return goOn(context, work, { step, row, stop });
   let plan: Plan;
   try {
     plan = await planStep(context, work, step);
   } catch (thrown) {
-    return notPlanned(context, work, step, position, publicError(thrown));
+    return notPlanned(context, work, { step, position, error: publicError(thrown) });
   }
   const place = { run_id: work.run.run_id, position, item: WHOLE };
   const now = context.clock.now();
   const fresh = { ...place, step_id: step.stepId, started_at: now };
   switch (plan.kind) {
     case 'skip':
-      return done(context, work, { ...fresh, status: 'skipped' }, { data: null, skipped: true });
+      return done(context, work, {
+        fresh: { ...fresh, status: 'skipped' },
+        output: { data: null, skipped: true },
+      });
     case 'value':
-      return done(context, work, { ...fresh, status: 'succeeded' }, { data: plan.value });
+      return done(context, work, { fresh: { ...fresh, status: 'succeeded' }, output: { data: plan.value } });
     case 'wait': {
       const until = now + plan.waitMs;
       const output = JSON.stringify({ data: null, until: isoTime(until) });
       const waiting = { ...fresh, status: 'waiting' as const, output, output_sealed: null };
-      await commit(
-        context,
-        work.run,
-        { beginning: (tx) => insertStep(tx, waitingRow(waiting)) },
-        {
+      await commit(context, work.run, {
+        beginning: (tx) => insertStep(tx, waitingRow(waiting)),
+        changes: {
           status: 'waiting',
           position,
           next_at: until,
         },
-      );
+      });
       return 'waiting';
     }
     case 'call': {
@@ -126,8 +124,8 @@ async function runStep(
         input: loggedInput(work, plan.input),
         sealed: sealStep(context, place, plan.input),
       };
-      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun) }, { position });
-      return called(context, work, plan.step, begun, plan.input);
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
+      return called(context, work, { step: plan.step, row: begun, input: plan.input });
     }
     case 'each': {
       const begun: StepRow = {
@@ -136,8 +134,8 @@ async function runStep(
         input: JSON.stringify({ items: plan.items.length }),
         sealed: sealStep(context, place, plan.items),
       };
-      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun) }, { position });
-      return finishItems(context, work, plan.step, begun, stop);
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
+      return finishItems(context, work, { step: plan.step, row: begun, stop });
     }
   }
 }
@@ -152,14 +150,14 @@ type Plan =
 /** Returns the work of a step, from its expressions. @throws GatehouseError `expression_failed` … */
 async function planStep(context: WorkContext, { scope }: Work, step: Step): Promise<Plan> {
   const one = async (text: string): Promise<Json> =>
-    (await evaluate(context, [bare(text)], scope))[0]?.[0] ?? null;
+    (await evaluate(context, [bare(text)], { scope }))[0]?.[0] ?? null;
   if (step.when !== undefined && !isTrue(await one(step.when))) return { kind: 'skip' };
   if ('map' in step) return { kind: 'value', value: await one(step.map) };
   if ('wait' in step) return { kind: 'wait', waitMs: await waitOf(step, one) };
   if (step.forEach !== undefined) return { kind: 'each', step, items: itemsOf(await one(step.forEach)) };
   const template = templateOf(step);
   const slots = slotsOf(template).map(({ expression }) => expression);
-  const [values = []] = await evaluate(context, slots, scope);
+  const [values = []] = await evaluate(context, slots, { scope });
   return { kind: 'call', step, input: objectOf(filled(template, values)) };
 }
 
@@ -188,59 +186,55 @@ function itemsOf(value: Json): Json[] {
 async function goOn(
   context: WorkContext,
   work: Work,
-  step: Step,
-  row: StepRow,
-  stop: AbortSignal,
+  { step, row, stop }: { step: Step; row: StepRow; stop: AbortSignal },
 ): Promise<Next> {
   if ('wait' in step || 'map' in step) {
     const now = context.clock.now();
     const set = { status: 'succeeded' as const, ended_at: now };
-    await commit(
-      context,
-      work.run,
-      { result: (tx) => updateStep(tx, row, set) },
-      { position: row.position + 1 },
-    );
+    await commit(context, work.run, {
+      result: (tx) => updateStep(tx, row, set),
+      changes: { position: row.position + 1 },
+    });
     work.scope.steps[step.stepId] = outputOf(context, row);
     return 'done';
   }
-  if (step.forEach !== undefined) return finishItems(context, work, step, row, stop);
-  const result = await attempt(context, work, step, row);
-  if ('output' in result) return succeeded(context, work, row, result.output);
-  return failedFor(context, work, step, result);
+  if (step.forEach !== undefined) return finishItems(context, work, { step, row, stop });
+  const result = await attempt(context, work, { step, found: row });
+  if ('output' in result) return succeeded(context, work, { row, output: result.output });
+  return failedFor(context, work, { step, failure: result });
 }
 
 async function called(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  row: StepRow,
-  input: JsonObject,
+  { step, row, input }: { step: CallStep; row: StepRow; input: JsonObject },
 ): Promise<Next> {
-  const result = await attempt(context, work, step, row, input);
-  if ('output' in result) return succeeded(context, work, row, result.output);
-  return failedFor(context, work, step, result);
+  const result = await attempt(context, work, { step, found: row, fresh: input });
+  if ('output' in result) return succeeded(context, work, { row, output: result.output });
+  return failedFor(context, work, { step, failure: result });
 }
 
 async function finishItems(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  row: StepRow,
-  stop: AbortSignal,
+  { step, row, stop }: { step: CallStep; row: StepRow; stop: AbortSignal },
 ): Promise<Next> {
-  const result = await runItems(context, work, step, row, stop);
-  return typeof result === 'string' ? result : succeeded(context, work, row, result.output);
+  const result = await runItems(context, work, { step, row, stop });
+  return typeof result === 'string' ? result : succeeded(context, work, { row, output: result.output });
 }
 
-async function succeeded(context: WorkContext, work: Work, row: StepRow, output: JsonObject): Promise<Next> {
+async function succeeded(
+  context: WorkContext,
+  work: Work,
+  { row, output }: { row: StepRow; output: JsonObject },
+): Promise<Next> {
   const kept =
     Buffer.byteLength(JSON.stringify(work.scope.steps)) + Buffer.byteLength(JSON.stringify(output));
   const tooMuch = kept > MAX_RESULTS_BYTES;
   const now = context.clock.now();
   const set = {
     status: 'succeeded' as const,
-    ...outputColumns(context, row, output, work.secrets),
+    ...outputColumns(context, row, { output, secrets: work.secrets }),
     sealed: null,
     error: null,
     ended_at: now,
@@ -249,17 +243,15 @@ async function succeeded(context: WorkContext, work: Work, row: StepRow, output:
     'upstream_too_large',
     `The results of this run are ${kept} bytes; ${MAX_RESULTS_BYTES} are kept at most. Ask for less in its steps.`,
   );
-  await commit(
-    context,
-    work.run,
-    { result: (tx) => updateStep(tx, row, set) },
-    {
+  await commit(context, work.run, {
+    result: (tx) => updateStep(tx, row, set),
+    changes: {
       position: row.position + 1,
       ...(tooMuch
         ? { status: 'failed', error: loggedError(work, error, row.step_id), ended_at: now, next_at: now }
         : {}),
     },
-  );
+  });
   if (tooMuch) return 'failed';
   work.scope.steps[row.step_id] = output;
   return 'done';
@@ -269,17 +261,20 @@ async function succeeded(context: WorkContext, work: Work, row: StepRow, output:
 async function done(
   context: WorkContext,
   work: Work,
-  fresh: Pick<StepRow, 'run_id' | 'position' | 'item' | 'step_id' | 'started_at' | 'status'>,
-  output: JsonObject,
+  {
+    fresh,
+    output,
+  }: {
+    fresh: Pick<StepRow, 'run_id' | 'position' | 'item' | 'step_id' | 'started_at' | 'status'>;
+    output: JsonObject;
+  },
 ): Promise<Next> {
-  const columns = outputColumns(context, fresh, output, work.secrets);
+  const columns = outputColumns(context, fresh, { output, secrets: work.secrets });
   const row = { ...waitingRow({ ...fresh, output: null, output_sealed: null }), ...columns };
-  await commit(
-    context,
-    work.run,
-    { result: (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }) },
-    { position: fresh.position + 1 },
-  );
+  await commit(context, work.run, {
+    result: (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }),
+    changes: { position: fresh.position + 1 },
+  });
   work.scope.steps[fresh.step_id] = output;
   return 'done';
 }
@@ -288,13 +283,11 @@ async function done(
 async function notPlanned(
   context: WorkContext,
   work: Work,
-  step: Step,
-  position: number,
-  error: GatehouseError,
+  { step, position, error }: { step: Step; position: number; error: GatehouseError },
 ): Promise<Next> {
   const now = context.clock.now();
   if (error.code === 'unavailable') {
-    await commit(context, work.run, {}, { status: 'waiting', position, next_at: now + BUSY_MS });
+    await commit(context, work.run, { changes: { status: 'waiting', position, next_at: now + BUSY_MS } });
     return 'waiting';
   }
   if (error.code === 'internal')
@@ -308,11 +301,9 @@ async function notPlanned(
   };
   const goesOn = 'onError' in step && step.onError === 'continue';
   const output = { data: null, error: { code: error.code, message: error.message } };
-  await commit(
-    context,
-    work.run,
-    { result: (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row) },
-    goesOn
+  await commit(context, work.run, {
+    result: (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row),
+    changes: goesOn
       ? { position: position + 1 }
       : {
           status: 'failed',
@@ -321,7 +312,7 @@ async function notPlanned(
           ended_at: now,
           next_at: now,
         },
-  );
+  });
   if (!goesOn) return 'failed';
   work.scope.steps[step.stepId] = output;
   return 'done';

@@ -21,9 +21,7 @@ export interface Failure {
 export async function attempt(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  found: StepRow,
-  fresh?: JsonObject,
+  { step, found, fresh }: { step: CallStep; found: StepRow; fresh?: JsonObject | undefined },
 ): Promise<{ output: JsonObject } | Failure> {
   const { run, definition } = work;
   const repeatable = mayRepeat(context, run, step);
@@ -40,7 +38,7 @@ export async function attempt(
   }
   try {
     const input = fresh ?? openInput(context, row);
-    return { output: await perform(context, run, definition, step, { input, upstreamKey: keyOf(row) }) };
+    return { output: await perform(context, run, { definition, step, input, upstreamKey: keyOf(row) }) };
   } catch (thrown) {
     return failure(publicError(thrown));
   }
@@ -65,8 +63,7 @@ function openInput(context: WorkContext, row: StepRow): JsonObject {
 export async function failedFor(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  { error, decision, row }: Failure,
+  { step, failure: { error, decision, row } }: { step: CallStep; failure: Failure },
 ): Promise<Next> {
   const now = context.clock.now();
   const logged = loggedError(work, error);
@@ -74,15 +71,13 @@ export async function failedFor(
   switch (decision.next) {
     case 'again': {
       const nextAt = now + decision.waitMs;
-      await commit(
-        context,
-        work.run,
-        { result: (tx) => updateStep(tx, row, againColumns(row, decision, logged)) },
-        {
+      await commit(context, work.run, {
+        result: (tx) => updateStep(tx, row, againColumns(row, decision, logged)),
+        changes: {
           status: 'waiting',
           next_at: nextAt,
         },
-      );
+      });
       return 'waiting';
     }
     case 'continue': {
@@ -94,22 +89,18 @@ export async function failedFor(
         sealed: null,
         ended_at: now,
       };
-      await commit(
-        context,
-        work.run,
-        { result: (tx) => updateStep(tx, row, set) },
-        { position: row.position + 1 },
-      );
+      await commit(context, work.run, {
+        result: (tx) => updateStep(tx, row, set),
+        changes: { position: row.position + 1 },
+      });
       work.scope.steps[stepId] = output;
       return 'done';
     }
     default:
-      await commit(
-        context,
-        work.run,
-        { result: (tx) => updateStep(tx, row, { status: 'failed', error: logged, ended_at: now }) },
-        { status: 'failed', error: loggedError(work, error, stepId), ended_at: now, next_at: now },
-      );
+      await commit(context, work.run, {
+        result: (tx) => updateStep(tx, row, { status: 'failed', error: logged, ended_at: now }),
+        changes: { status: 'failed', error: loggedError(work, error, stepId), ended_at: now, next_at: now },
+      });
       return 'failed';
   }
 }

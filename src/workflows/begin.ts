@@ -41,14 +41,13 @@ const KEY_KEPT_MS = DAY;
 export async function beginRun(
   tx: DbOrTx,
   context: Pick<Base, 'clock' | 'keys'>,
-  installation: InstallationRow,
-  occasion: Occasion,
+  { installation, occasion }: { installation: InstallationRow; occasion: Occasion },
 ): Promise<{ runId: string; isNew: boolean }> {
   const runId = newOrderedId('run', context.clock.now());
   const row = await tx
     .insertInto('workflow_runs')
     .values({
-      ...queuedRow(context, runId, occasion, openConfig(context, installation)),
+      ...queuedRow(context, runId, { occasion, config: openConfig(context, installation) }),
       environment: installation.environment,
       workflow_id: installation.workflow_id,
       installation_id: installation.installation_id,
@@ -72,7 +71,7 @@ export async function beginRun(
     return { runId: earlier.run_id, isNew: false };
   }
   if (earlier) await freeName(tx, earlier.run_id);
-  return beginRun(tx, context, installation, occasion);
+  return beginRun(tx, context, { installation, occasion });
 }
 
 /**
@@ -122,8 +121,7 @@ export async function assertRoom(
 export function queuedRow(
   context: Pick<Base, 'clock' | 'keys'>,
   runId: string,
-  occasion: Occasion,
-  config: JsonObject,
+  { occasion, config }: { occasion: Occasion; config: JsonObject },
 ) {
   const { trigger, byHand, caller, requestId, serverId, dedupe } = occasion;
   const now = context.clock.now();

@@ -81,7 +81,7 @@ async function stepsFaults(
     const at = `steps.${position}`;
     if (before.has(step.stepId)) faults.push({ field: `${at}.stepId`, rule: 'is the name of another step' });
     const names = { steps: new Set(before), allSteps, config, item: false };
-    faults.push(...(await stepFaults(context, environment, definition, { step, at, names })));
+    faults.push(...(await stepFaults(context, environment, { definition, place: { step, at, names } })));
     before.add(step.stepId);
   }
   return faults;
@@ -96,8 +96,7 @@ interface StepPlace {
 async function stepFaults(
   context: CheckContext,
   environment: Environment,
-  definition: Definition,
-  { step, at, names }: StepPlace,
+  { definition, place: { step, at, names } }: { definition: Definition; place: StepPlace },
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
   const inItem = { ...names, item: 'forEach' in step && step.forEach !== undefined };
@@ -107,7 +106,7 @@ async function stepFaults(
   if ('map' in step) faults.push(...(await expressionFaults(bare(step.map), `${at}.map`, names)));
   if ('wait' in step) faults.push(...(await waitFaults(step.wait, `${at}.wait`, names)));
   if ('connectorId' in step) {
-    faults.push(...actionFaults(context, environment, step, at));
+    faults.push(...actionFaults(context, environment, { step, at }));
     faults.push(...(await inputFaults(step.input, `${at}.input`, inItem)));
   }
   if ('http' in step) {
@@ -128,22 +127,20 @@ async function waitFaults(wait: string, field: string, names: Names): Promise<Fa
 function actionFaults(
   { catalog }: CheckContext,
   environment: Environment,
-  step: Extract<Step, { connectorId: string }>,
-  at: string,
+  { step, at }: { step: Extract<Step, { connectorId: string }>; at: string },
 ): Fault[] {
   const connector = catalog.connector(environment, step.connectorId);
   if (!connector) return [noConnector(`${at}.connectorId`, step.connectorId)];
   const action = connector.actions.get(step.actionId);
   if (!action) return [{ field: `${at}.actionId`, rule: `is no action of ${connector.name}` }];
-  return memberFaults(connector, action.inputSchema, step.input, `${at}.input`);
+  return memberFaults(connector, action.inputSchema, { input: step.input, at: `${at}.input` });
 }
 
 /** Checks only names, because the values of expressions are known only in a run. */
 function memberFaults(
   connector: Connector,
   schema: { [keyword: string]: unknown },
-  input: JsonObject,
-  at: string,
+  { input, at }: { input: JsonObject; at: string },
 ): Fault[] {
   const properties = new Set(Object.keys(Object(schema['properties'] ?? {})));
   const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];

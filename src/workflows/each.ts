@@ -40,9 +40,7 @@ const MOST_ERRORS = 100;
 export async function runItems(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  row: StepRow,
-  stop: AbortSignal,
+  { step, row, stop }: { step: CallStep; row: StepRow; stop: AbortSignal },
 ): Promise<{ output: JsonObject } | Next> {
   const { run } = work;
   const items = itemsIn(context, row);
@@ -52,7 +50,7 @@ export async function runItems(
     if (one.status === 'succeeded' || one.status === 'failed') results.keep(one.item, outputOf(context, one));
     else begun.set(one.item, one);
   }
-  const inputOf = createInputs(context, work, step, items);
+  const inputOf = createInputs(context, work, { step, items });
 
   /** The write of the previous item's result, which is still pending. */
   let carried: Write | undefined;
@@ -63,7 +61,7 @@ export async function runItems(
       await before?.(tx);
       await result?.(tx);
     };
-    await commit(context, run, { result: results, ...(beginning ? { beginning } : {}) }, changes);
+    await commit(context, run, { result: results, ...(beginning ? { beginning } : {}), changes });
   };
 
   for (let item = 0; item < items.length; item++) {
@@ -83,25 +81,25 @@ export async function runItems(
     let result: { output: JsonObject } | Failure;
     if (known) {
       await write();
-      result = await attempt(context, work, step, known);
+      result = await attempt(context, work, { step, found: known });
     } else {
       let input: JsonObject;
       try {
         input = await inputOf(item);
       } catch (thrown) {
         await write();
-        return wholeFailed(context, work, step, row, publicError(thrown));
+        return wholeFailed(context, work, { step, row, error: publicError(thrown) });
       }
-      const fresh = freshRow(context, work, row, item, input);
+      const fresh = freshRow(context, work, { whole: row, item, input });
       await write({ beginning: (tx) => insertStep(tx, fresh) });
-      result = await attempt(context, work, step, fresh, input);
+      result = await attempt(context, work, { step, found: fresh, fresh: input });
     }
     if ('output' in result) {
       const { output } = result;
       const place = { run_id: run.run_id, position: row.position, item };
       const set = {
         status: 'succeeded' as const,
-        ...outputColumns(context, place, output, work.secrets),
+        ...outputColumns(context, place, { output, secrets: work.secrets }),
         sealed: null,
         error: null,
         ended_at: context.clock.now(),
@@ -109,15 +107,17 @@ export async function runItems(
       carried = (tx) => updateStep(tx, place, set);
       results.keep(item, output);
     } else {
-      const next = await itemFailed(context, work, row, result, (failed, changes) =>
-        write({ result: failed }, changes),
-      );
+      const next = await itemFailed(context, work, {
+        whole: row,
+        failure: result,
+        write: (failed, changes) => write({ result: failed }, changes),
+      });
       if (next !== 'done') return next;
       results.keep(item, failedOutput(result.error));
     }
     if (results.bytes() > MAX_OUTPUT_BYTES) {
       await write();
-      return wholeFailed(context, work, step, row, tooLarge());
+      return wholeFailed(context, work, { step, row, error: tooLarge() });
     }
   }
   await write();
@@ -148,7 +148,7 @@ function createResults(count: number) {
 }
 
 /** Returns a function for the inputs of items, evaluated in batches that fit into one evaluation. */
-function createInputs(context: WorkContext, work: Work, step: CallStep, items: Json[]) {
+function createInputs(context: WorkContext, work: Work, { step, items }: { step: CallStep; items: Json[] }) {
   const template = templateOf(step);
   const slots = slotsOf(template).map(({ expression }) => expression);
   let from = 0;
@@ -156,7 +156,7 @@ function createInputs(context: WorkContext, work: Work, step: CallStep, items: J
   return async (item: number): Promise<JsonObject> => {
     if (item < from || item >= from + inputs.length) {
       const variants = someOf(items, item).map((one, n) => ({ item: one, index: item + n }));
-      const rows = await evaluate(context, slots, work.scope, variants);
+      const rows = await evaluate(context, slots, { scope: work.scope, variants });
       from = item;
       inputs = rows.map((values) => objectOf(filled(template, values)));
     }
@@ -175,9 +175,11 @@ function someOf(items: readonly Json[], from: number): Json[] {
 function freshRow(
   context: WorkContext,
   work: Work,
-  { run_id: runId, position, step_id: stepId }: StepRow,
-  item: number,
-  input: JsonObject,
+  {
+    whole: { run_id: runId, position, step_id: stepId },
+    item,
+    input,
+  }: { whole: StepRow; item: number; input: JsonObject },
 ): StepRow {
   const place = { run_id: runId, position, item };
   return {
@@ -199,9 +201,11 @@ function freshRow(
 async function itemFailed(
   context: WorkContext,
   work: Work,
-  whole: StepRow,
-  { error, decision, row }: Failure,
-  write: (failed: Write, changes?: RunChanges) => Promise<void>,
+  {
+    whole,
+    failure: { error, decision, row },
+    write,
+  }: { whole: StepRow; failure: Failure; write: (failed: Write, changes?: RunChanges) => Promise<void> },
 ): Promise<Next> {
   const now = context.clock.now();
   const logged = loggedError(work, error);
@@ -232,13 +236,11 @@ async function itemFailed(
 async function wholeFailed(
   context: WorkContext,
   work: Work,
-  step: CallStep,
-  row: StepRow,
-  error: GatehouseError,
+  { step, row, error }: { step: CallStep; row: StepRow; error: GatehouseError },
 ): Promise<Next> {
   const onError = step.onError === 'continue' ? 'continue' : 'stop';
   const decision = decide(error, onError, { attempts: row.attempts, repeatable: true });
-  return failedFor(context, work, step, { error, decision, row });
+  return failedFor(context, work, { step, failure: { error, decision, row } });
 }
 
 function failedOutput({ code, message }: GatehouseError): JsonObject {

@@ -23,8 +23,7 @@ const WORDS = new Set(['and', 'or', 'in', 'true', 'false', 'null', 'function']);
 export async function evaluate(
   { expressions }: Pick<Context, 'expressions'>,
   texts: readonly string[],
-  scope: Scope,
-  variants: JsonObject[] = [{}],
+  { scope, variants = [{}] }: { scope: Scope; variants?: JsonObject[] | undefined },
 ): Promise<Json[][]> {
   const plain = variants.map((variant) => texts.map((text) => plainValue(text, { ...scope, ...variant })));
   const hard = texts.map((_, index) => plain.some((row) => row[index] === undefined));

@@ -65,7 +65,9 @@ export async function install(
   const token = definition.trigger.type === 'call' ? newRandomToken() : undefined;
   try {
     const row = await context.db.transaction().execute(async (tx) => {
-      const credentials = await chosenCredentials(tx, context, key, definition, {
+      const credentials = await chosenCredentials(tx, context, {
+        owner: key,
+        definition,
         named: input.credentials,
       });
       const trigger = await armTrigger(tx, context, {
@@ -138,7 +140,9 @@ export async function updateInstallation(
     let credentials: ReadonlyMap<string, Credential> = new Map();
     // Disabling must work even if an account no longer does.
     if (changes.credentials !== undefined || (enabled && row.enabled === 0)) {
-      credentials = await chosenCredentials(tx, context, key, definition, {
+      credentials = await chosenCredentials(tx, context, {
+        owner: key,
+        definition,
         named: changes.credentials ?? {},
         stored: credentialsIn(row.credentials),
       });
@@ -154,7 +158,7 @@ export async function updateInstallation(
       .where('installation_id', '=', row.installation_id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    await releaseLeft(tx, context, row, after);
+    await releaseLeft(tx, context, { before: row, after });
     await noteInstalled(tx, context, row);
     return { row: after, definition };
   });
@@ -333,10 +337,17 @@ export function checkedConfig(
 export async function chosenCredentials(
   db: DbOrTx,
   { catalog }: Pick<Context, 'catalog'>,
-  { environment, userId }: Pick<InstallationKey, 'environment' | 'userId'>,
-  definition: Definition,
-  /** connectorId → credentialId: `named` by this call, `stored` from before. */
-  { named, stored = {} }: { named: Record<string, string>; stored?: Record<string, string> },
+  {
+    owner: { environment, userId },
+    definition,
+    named,
+    stored = {},
+  }: {
+    owner: Pick<InstallationKey, 'environment' | 'userId'>;
+    definition: Definition;
+    named: Record<string, string>;
+    stored?: Record<string, string>;
+  },
 ): Promise<Map<string, Credential>> {
   const connectors = connectorsOf(definition);
   const faults = Object.keys(named)
@@ -372,8 +383,7 @@ export async function chosenCredentials(
 export async function releaseLeft(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
-  before: InstallationRow,
-  after: InstallationRow,
+  { before, after }: { before: InstallationRow; after: InstallationRow },
 ): Promise<void> {
   if (before.source_id !== null && before.source_id !== after.source_id)
     await releaseIfUnconsumed(tx, context, before.source_id);

@@ -37,10 +37,13 @@ export async function runsOfEvents(
     const wanted: unknown = JSON.parse(row.events ?? '[]');
     for (const { eventScope, event, body } of events) {
       if (!Array.isArray(wanted) || !wanted.includes(event)) continue;
-      await beginRun(tx, context, row, {
-        trigger: { type: 'event', scope: eventScope, event, data: body },
-        caller: 'event',
-        requestId: source.sourceId,
+      await beginRun(tx, context, {
+        installation: row,
+        occasion: {
+          trigger: { type: 'event', scope: eventScope, event, data: body },
+          caller: 'event',
+          requestId: source.sourceId,
+        },
       });
       made += 1;
     }
@@ -82,11 +85,14 @@ export async function fireSchedules(context: Pick<Base, 'db' | 'clock' | 'keys'>
         .where('version', '=', row.version)
         .executeTakeFirst();
       if (numUpdatedRows === 0n || userEnabled !== 1) return undefined;
-      return beginRun(tx, context, row, {
-        trigger: { type: 'schedule', scheduledAt: isoTime(at) },
-        caller: 'schedule',
-        requestId: row.installation_id,
-        dedupe: `schedule ${at}`,
+      return beginRun(tx, context, {
+        installation: row,
+        occasion: {
+          trigger: { type: 'schedule', scheduledAt: isoTime(at) },
+          caller: 'schedule',
+          requestId: row.installation_id,
+          dedupe: `schedule ${at}`,
+        },
       });
     });
     if (run?.isNew) made += 1;

@@ -26,15 +26,18 @@ export const HTTP_ACTION = { connectorId: 'http', actionId: 'request' };
 export async function perform(
   context: PerformContext,
   run: RunRow,
-  definition: Definition,
-  step: CallStep,
-  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+  {
+    definition,
+    step,
+    input,
+    upstreamKey,
+  }: { definition: Definition; step: CallStep; input: JsonObject; upstreamKey: string },
 ): Promise<JsonObject> {
   const live = await serverOf(context, run);
   const output =
     'http' in step
-      ? await request(context, definition, live, { input, upstreamKey })
-      : await runAction(context, run, step, live, { input, upstreamKey });
+      ? await request(context, definition, { live, input, upstreamKey })
+      : await runAction(context, run, { step, live, input, upstreamKey });
   const bytes = Buffer.byteLength(JSON.stringify(output));
   if (bytes > MAX_OUTPUT_BYTES) {
     throw new GatehouseError(
@@ -48,9 +51,12 @@ export async function perform(
 async function runAction(
   context: PerformContext,
   run: RunRow,
-  { connectorId, actionId }: ActionStep,
-  live: LiveServer | undefined,
-  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+  {
+    step: { connectorId, actionId },
+    live,
+    input,
+    upstreamKey,
+  }: { step: ActionStep; live: LiveServer | undefined; input: JsonObject; upstreamKey: string },
 ): Promise<JsonObject> {
   const { data, pagination } = await executeAction(context, {
     environment: run.environment,
@@ -117,8 +123,7 @@ const BODILESS = new Set(['GET', 'HEAD']);
 async function request(
   { outbound }: Pick<Context, 'outbound'>,
   { allowedHosts }: Definition,
-  live: LiveServer | undefined,
-  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+  { live, input, upstreamKey }: { live: LiveServer | undefined; input: JsonObject; upstreamKey: string },
 ): Promise<JsonObject> {
   const effect = effectOf(String(input['method']));
   const rule =
@@ -154,7 +159,7 @@ async function request(
   });
   if (answer.status >= 200 && answer.status < 300)
     return { data: bodyOf(answer.body), status: answer.status };
-  throw refusal(target.host, answer.status, answer.headers, answer.body);
+  throw refusal(target.host, answer.status, { headers: answer.headers, body: answer.body });
 }
 
 function headersIn(headers: Json | undefined): Record<string, string> {
@@ -181,8 +186,7 @@ function bodyOf(body: Buffer): Json {
 function refusal(
   host: string,
   status: number,
-  headers: Record<string, string>,
-  body: Buffer,
+  { headers, body }: { headers: Record<string, string>; body: Buffer },
 ): GatehouseError {
   const code: ErrorCode =
     status === 429 ? 'upstream_rate_limited' : status >= 500 ? 'upstream_failed' : 'upstream_rejected';

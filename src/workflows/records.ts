@@ -97,7 +97,7 @@ export async function publishVersion(
   input: { environment: Environment; workflowId: string; version: number },
 ): Promise<Version> {
   const { environment, workflowId, version } = input;
-  const found = await requireVersion(context.db, environment, workflowId, version);
+  const found = await requireVersion(context.db, { environment, workflowId, version });
   if (!found.draft)
     throw invalidRequest([{ field: 'version', rule: `is published already; only a draft can be` }]);
   // Connectors or actions that it names may have been removed since.
@@ -112,7 +112,7 @@ export async function publishVersion(
       .where('draft', '=', 1)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) throw versionNotFound(version);
-    return { ...(await requireVersion(tx, environment, workflowId, version)) };
+    return { ...(await requireVersion(tx, { environment, workflowId, version })) };
   });
 }
 
@@ -209,9 +209,7 @@ export async function newestPublished(db: DbOrTx, workflowId: string): Promise<V
 /** @throws GatehouseError `workflow_not_found`, `workflow_version_not_found` */
 export async function requireVersion(
   db: DbOrTx,
-  environment: Environment,
-  workflowId: string,
-  version: number,
+  { environment, workflowId, version }: { environment: Environment; workflowId: string; version: number },
 ): Promise<Version> {
   await requireWorkflow(db, environment, workflowId);
   const found = await findVersion(db, workflowId, version);

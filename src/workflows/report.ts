@@ -20,8 +20,7 @@ interface Ending {
 export async function reportEnd(
   tx: Transaction<Tables>,
   { operator }: Pick<Context, 'operator'>,
-  run: RunRow,
-  { status, error }: Ending,
+  { run, ending: { status, error } }: { run: RunRow; ending: Ending },
 ): Promise<void> {
   const facts = await factsOf(tx, run);
   if (status === 'succeeded') return operator.notify(tx, run.environment, 'run.recovered', facts);

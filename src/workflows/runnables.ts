@@ -82,12 +82,11 @@ export function effectsOf(
 export function deniedBy(
   context: Pick<Base, 'catalog'>,
   environment: Environment,
-  definition: Definition,
-  decision: Decision,
+  { definition, decision }: { definition: Definition; decision: Decision },
 ): string | undefined {
   const rules = definition.steps.map(
     (step) =>
-      nameRule(context, environment, step, decision) ??
+      nameRule(context, environment, { step, decision }) ??
       ruleOfAll(effectsOfStep(context, environment, step), decision.effect),
   );
   const confirms = definition.steps.map((step) =>
@@ -101,8 +100,7 @@ type Step = Definition['steps'][number];
 function nameRule(
   { catalog }: Pick<Base, 'catalog'>,
   environment: Environment,
-  step: Step,
-  decision: Decision,
+  { step, decision }: { step: Step; decision: Decision },
 ): string | undefined {
   if ('http' in step) return decision.named('http', 'request');
   if (!('connectorId' in step)) return undefined;

@@ -42,7 +42,7 @@ export async function startRun(
   const { trigger } = await definitionOf(context.db, row);
   const occasion = { ...starter, byHand: true, trigger: valueOf(trigger, input, context.clock.now()) };
   await assertRoom(context.db, row);
-  const { runId } = await beginRun(context.db, context, row, occasion);
+  const { runId } = await beginRun(context.db, context, { installation: row, occasion });
   context.runs.wake();
   return runId;
 }
@@ -59,10 +59,14 @@ export async function tryVersion(
 ): Promise<string> {
   const { db, clock } = context;
   const { environment, workflowId, userId, version } = key;
-  const { definition } = await requireVersion(db, environment, workflowId, version);
+  const { definition } = await requireVersion(db, { environment, workflowId, version });
   await requireEnabled(db, environment, userId);
   const config = checkedConfig(definition, request.config);
-  const credentials = await chosenCredentials(db, context, key, definition, { named: request.credentials });
+  const credentials = await chosenCredentials(db, context, {
+    owner: key,
+    definition,
+    named: request.credentials,
+  });
   const runId = newOrderedId('run', clock.now());
   const occasion = {
     ...request,
@@ -72,7 +76,7 @@ export async function tryVersion(
   await db
     .insertInto('workflow_runs')
     .values({
-      ...queuedRow(context, runId, occasion, config),
+      ...queuedRow(context, runId, { occasion, config }),
       environment,
       workflow_id: workflowId,
       installation_id: null,

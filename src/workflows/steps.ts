@@ -41,8 +41,7 @@ export interface Writes {
 export async function commit(
   context: Pick<Context, 'db' | 'clock' | 'operator'>,
   run: RunRow,
-  { result, beginning }: Writes,
-  changes: RunChanges = {},
+  { result, beginning, changes = {} }: Writes & { changes?: RunChanges | undefined },
 ): Promise<void> {
   const { db, clock } = context;
   const held = await db.transaction().execute(async (tx) => {
@@ -69,9 +68,10 @@ export async function commit(
     const isReported = row.failure_reported === 1;
     if (status === 'failed' && !isReported) {
       await ours.set({ failure_reported: 1 }).execute();
-      await reportEnd(tx, context, run, { status, error });
+      await reportEnd(tx, context, { run, ending: { status, error } });
     }
-    if (status === 'succeeded' && isReported) await reportEnd(tx, context, run, { status, error });
+    if (status === 'succeeded' && isReported)
+      await reportEnd(tx, context, { run, ending: { status, error } });
     return true;
   });
   if (!held) throw new Overtaken('The run is not ours any more.');
@@ -164,8 +164,7 @@ export function outputOf(context: Pick<Context, 'keys'>, row: StepRow): JsonObje
 export function outputColumns(
   context: Pick<Context, 'keys'>,
   place: Place,
-  output: JsonObject,
-  secrets: readonly string[],
+  { output, secrets }: { output: JsonObject; secrets: readonly string[] },
 ): Pick<StepChanges, 'output' | 'output_sealed'> {
   const exact = JSON.stringify(output);
   const clean = JSON.stringify(scrubJson(output, secrets));

@@ -48,7 +48,7 @@ export async function upgrade(
   const done = await context.db.transaction().execute(async (tx) => {
     const row = await lockInstallation(tx, context, key);
     const planned = await plan(tx, row);
-    if (planned.upgraded) await move(tx, context, row, planned.to, row.version);
+    if (planned.upgraded) await move(tx, context, { row, to: planned.to, previous: row.version });
     return planned;
   });
   if (done.upgraded) context.sources.wake();
@@ -69,7 +69,7 @@ export async function rollback(
     if (to === null) {
       return { rolledBack: false, from, to: from, reason: 'It was not upgraded, or is rolled back already.' };
     }
-    await move(tx, context, row, to, null);
+    await move(tx, context, { row, to, previous: null });
     return { rolledBack: true, from, to };
   });
   return done;
@@ -133,7 +133,12 @@ export async function upgradeAll(
       report.installations += 1;
       if (row.version === latest.version) report.current += 1;
       else if (shareOf(row.installation_id) >= percent) report.left += 1;
-      else await upgradeOne(context, { environment, workflowId, userId: row.user_id }, report, row.version);
+      else
+        await upgradeOne(
+          context,
+          { environment, workflowId, userId: row.user_id },
+          { report, from: row.version },
+        );
     }
     const last = rows.at(-1);
     if (!last || rows.length < AT_ONCE) return report;
@@ -144,8 +149,7 @@ export async function upgradeAll(
 async function upgradeOne(
   context: InstallContext,
   key: InstallationKey,
-  report: UpgradeReport,
-  from: number,
+  { report, from }: { report: UpgradeReport; from: number },
 ): Promise<void> {
   const { userId } = key;
   try {
@@ -204,13 +208,13 @@ async function plan(db: DbOrTx, row: InstallationRow): Promise<Upgrade> {
 async function move(
   tx: Transaction<Tables>,
   context: InstallContext,
-  row: InstallationRow,
-  to: number,
-  previous: number | null,
+  { row, to, previous }: { row: InstallationRow; to: number; previous: number | null },
 ): Promise<void> {
   const definition = await requireDefinition(tx, row.workflow_id, to);
   const whose = { environment: row.environment, userId: row.user_id };
-  const credentials = await chosenCredentials(tx, context, whose, definition, {
+  const credentials = await chosenCredentials(tx, context, {
+    owner: whose,
+    definition,
     named: {},
     stored: credentialsIn(row.credentials),
   });
@@ -233,7 +237,7 @@ async function move(
     .where('installation_id', '=', row.installation_id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await releaseLeft(tx, context, row, after);
+  await releaseLeft(tx, context, { before: row, after });
   await noteInstalled(tx, context, row);
 }
 

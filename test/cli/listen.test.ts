@@ -103,12 +103,16 @@ test('a listener that forwards to a slow program is not removed as silent', asyn
     secret: undefined,
     json: false,
   };
-  const listening = listenUntil(context, wish, context.outbound, stop.signal);
+  const listening = listenUntil(context, wish, { outbound: context.outbound, signal: stop.signal });
   await waitFor(async () => (await listeners()).length === 1);
   const before = await listeners();
   await context.db.transaction().execute(async (tx) => {
     for (let n = 0; n < 50; n++)
-      await notifyOperator(tx, context, 'development', 'credential.created', { n });
+      await notifyOperator(tx, context, {
+        environment: 'development',
+        type: 'credential.created',
+        data: { n },
+      });
   });
   await receiver.arrived(50);
   expect(await listeners()).toEqual(before);

@@ -43,7 +43,7 @@ async function openProcesses(kind: StoreKind) {
     accountChanges: createAccountChanges({ clock: systemClock }),
   };
   const context = { ...base, operator: silentOperator(base) };
-  await saveOAuthApp(context, 'development', 'oauthy', CLIENT);
+  await saveOAuthApp(context, { environment: 'development', connectorId: 'oauthy' }, CLIENT);
   const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
   const expiresAt = new Date(Date.now() + HOUR).toISOString();
   const { credentialId } = await createCredential(context, {

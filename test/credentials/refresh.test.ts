@@ -30,11 +30,11 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
 
   test('are unchanged before they are due, and renewed before they expire', async () => {
     const made = await bench.connect();
-    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
+    expect(await freshCredential(bench, bench.connector, { credential: made })).toBe(made);
     bench.clock.advance(50 * MINUTE);
-    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
+    expect(await freshCredential(bench, bench.connector, { credential: made })).toBe(made);
     bench.clock.advance(6 * MINUTE);
-    const renewed = await freshCredential(bench, bench.connector, made);
+    const renewed = await freshCredential(bench, bench.connector, { credential: made });
     expect(renewed).toMatchObject({ version: 2, expiresAt: bench.clock.now() + HOUR, state: 'active' });
     expect(bench.party.asked).toHaveLength(1);
     expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
@@ -59,11 +59,13 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     bench.clock.advance(57 * MINUTE);
     bench.party.mode = 'hang';
     let renewed = false;
-    const first = freshCredential(bench, bench.connector, made).finally(() => (renewed = true));
+    const first = freshCredential(bench, bench.connector, { credential: made }).finally(
+      () => (renewed = true),
+    );
     await expect.poll(() => bench.party.asked.length).toBe(1);
     const other = await bench.another();
-    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
-    expect((await freshCredential(other, other.connector, made)).version).toBe(1);
+    expect(await freshCredential(bench, bench.connector, { credential: made })).toBe(made);
+    expect((await freshCredential(other, other.connector, { credential: made })).version).toBe(1);
     expect(renewed).toBe(false);
     await other[Symbol.asyncDispose]();
     await bench.outbound.close();
@@ -208,7 +210,7 @@ describe('a credential', () => {
     });
     expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
     bench.party.answer = undefined;
-    await saveOAuthApp(bench, 'development', 'oauthy', CLIENT);
+    await saveOAuthApp(bench, { environment: 'development', connectorId: 'oauthy' }, CLIENT);
     expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
   });
 

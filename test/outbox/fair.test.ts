@@ -71,13 +71,12 @@ test('the total size of deliveries in memory is limited', async () => {
   const source = await context.db.selectFrom('sources').selectAll().executeTakeFirstOrThrow();
   const note = 'x'.repeat(4 * 1024 * 1024);
   for (const id of many('large', 6))
-    await context.db
-      .transaction()
-      .execute((tx) =>
-        publish(tx, context, { sourceId: source.source_id, environment: source.environment }, [
-          { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id, note } },
-        ]),
-      );
+    await context.db.transaction().execute((tx) =>
+      publish(tx, context, {
+        source: { sourceId: source.source_id, environment: source.environment },
+        events: [{ eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id, note } }],
+      }),
+    );
   context.dispatcher.wake();
   let most = 0;
   await until(async () => {

@@ -36,9 +36,16 @@ function startBeside() {
           .select('source_id')
           .where('scope', '=', 'commerce/customers')
           .executeTakeFirstOrThrow();
-        await publish(tx, { ...context, dispatcher }, { sourceId, environment: 'development' }, [
-          { eventScope: 'commerce/customers', event: 'created', recordId, body: { id: recordId } },
-        ]);
+        await publish(
+          tx,
+          { ...context, dispatcher },
+          {
+            source: { sourceId, environment: 'development' },
+            events: [
+              { eventScope: 'commerce/customers', event: 'created', recordId, body: { id: recordId } },
+            ],
+          },
+        );
         await then(tx);
       }),
   };

@@ -29,9 +29,10 @@ test('a commit during a query of other commits is sent at once, a rollback never
     const held = Promise.withResolvers<void>();
     const published = Promise.withResolvers<void>();
     const ended = context.db.transaction().execute(async (tx) => {
-      await publish(tx, context, { sourceId, environment: 'development' }, [
-        { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id } },
-      ]);
+      await publish(tx, context, {
+        source: { sourceId, environment: 'development' },
+        events: [{ eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id } }],
+      });
       published.resolve();
       await held.promise;
       return tx;
@@ -74,8 +75,10 @@ test.each(['wake', 'committed'] as const)(
       await publish(
         tx,
         { ...context, dispatcher },
-        { sourceId: source.source_id, environment: 'development' },
-        [{ eventScope: 'commerce/orders', event: 'created', recordId: how, body: { id: how } }],
+        {
+          source: { sourceId: source.source_id, environment: 'development' },
+          events: [{ eventScope: 'commerce/orders', event: 'created', recordId: how, body: { id: how } }],
+        },
       );
       await dispatcher.close();
       return tx;

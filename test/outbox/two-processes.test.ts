@@ -140,7 +140,7 @@ test('backfills of two subscriptions to one source do not deadlock', async () =>
         body: { id: 'o1' },
       } as const;
       const from = { sourceId: source.source_id, environment: source.environment };
-      return publish(tx, context, from, [event], { only: subscriptionId });
+      return publish(tx, context, { source: from, events: [event], options: { only: subscriptionId } });
     });
   expect(await Promise.all(subscribers.map(backfill))).toEqual([1, 1]);
 });

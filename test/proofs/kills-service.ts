@@ -40,17 +40,15 @@ async function serve({ life, events, overMs, aheadMs }: z.infer<typeof order>): 
     if (!source) throw new Error('no sources');
     const ids = Array.from({ length: AT_ONCE }, (_, n) => `${life}-${done + n}`);
     await context.db.transaction().execute((tx) =>
-      publish(
-        tx,
-        context,
-        { sourceId: source.source_id, environment: source.environment },
-        ids.map((id) => ({
+      publish(tx, context, {
+        source: { sourceId: source.source_id, environment: source.environment },
+        events: ids.map((id) => ({
           eventScope: 'commerce/orders',
           event: 'created',
           recordId: id,
           body: { id, remoteId: id, total: '12.50', currency: 'EUR', note: 'x'.repeat(200) },
         })),
-      ),
+      }),
     );
     context.dispatcher.wake();
     // A synchronous write, because the pipe's content survives the process.

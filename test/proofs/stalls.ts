@@ -121,9 +121,10 @@ function ids(received: readonly Received[]): string[] {
 async function publishOne({ context, subscriptions }: Scene, recordId: string): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     for (const { sourceId } of subscriptions) {
-      await publish(tx, context, { sourceId, environment: 'development' }, [
-        { eventScope: 'commerce/orders', event: 'created', recordId, body: { id: recordId } },
-      ]);
+      await publish(tx, context, {
+        source: { sourceId, environment: 'development' },
+        events: [{ eventScope: 'commerce/orders', event: 'created', recordId, body: { id: recordId } }],
+      });
     }
   });
 }

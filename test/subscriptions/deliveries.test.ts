@@ -162,9 +162,13 @@ test('a recovery omits events before the subscription and backfills of others', 
   if (sourceId === null) throw new Error('there is no source');
   const old: NewEvent = { eventScope: 'commerce/orders', event: 'created', recordId: 'old', body: {} };
   await context.db.transaction().execute((tx) =>
-    publish(tx, context, { sourceId, environment: 'development' }, [old], {
-      only: first.subscriptionId,
-      marks: { 'x-svc-backfill': 'only' },
+    publish(tx, context, {
+      source: { sourceId, environment: 'development' },
+      events: [old],
+      options: {
+        only: first.subscriptionId,
+        marks: { 'x-svc-backfill': 'only' },
+      },
     }),
   );
   context.dispatcher.wake();

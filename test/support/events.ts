@@ -109,12 +109,10 @@ export async function created(
     body: { id, remoteId: id, total: '12.50', currency: 'EUR', note: 'Grüße\r\n🌍' },
   }));
   const write = async (tx: Transaction<Tables>) => {
-    const made = await publish(
-      tx,
-      context,
-      { sourceId: source.source_id, environment: source.environment },
+    const made = await publish(tx, context, {
+      source: { sourceId: source.source_id, environment: source.environment },
       events,
-    );
+    });
     if (options.rollBack) throw new RolledBack();
     return made;
   };

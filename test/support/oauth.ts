@@ -32,7 +32,7 @@ export async function openOAuth(
   const party = await startTokenServer();
   const first = await openActions(kind);
   const bench = dressed(first, party, scheme);
-  await saveOAuthApp(bench, 'development', 'oauthy', CLIENT);
+  await saveOAuthApp(bench, { environment: 'development', connectorId: 'oauthy' }, CLIENT);
   return {
     ...bench,
     async [Symbol.asyncDispose]() {

@@ -58,7 +58,7 @@ async function answer({ credentialId, calls }: Order): Promise<void> {
   const got = await Promise.all(
     Array.from({ length: calls }, async () => {
       try {
-        const fresh = await freshCredential(context, known, credential);
+        const fresh = await freshCredential(context, known, { credential });
         return openValues(context, fresh)['accessToken'] ?? '';
       } catch (error) {
         return error instanceof GatehouseError ? error.code : String(error);

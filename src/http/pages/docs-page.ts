@@ -147,7 +147,7 @@ function parameterRow({
   description,
   schema,
 }: Operation['parameters'][number]): string {
-  return row(name, required, `${place} · ${typeOf(schema)}`, description ?? '');
+  return row(name, { required, type: `${place} · ${typeOf(schema)}`, description: description ?? '' });
 }
 
 function answer(
@@ -203,13 +203,16 @@ function memberRows({ schema, prefix, depth }: Member, schemas: Schemas): string
     const { description = '', items } = schemaShape.parse(resolved(member, schemas));
     const path = `${prefix}${name}${items === undefined ? '' : '[]'}`;
     return [
-      row(path, required.includes(name), typeOf(member), description),
+      row(path, { required: required.includes(name), type: typeOf(member), description }),
       ...memberRows({ schema: items ?? member, prefix: `${path}.`, depth: depth + 1 }, schemas),
     ];
   });
 }
 
-function row(name: string, required: boolean, type: string, description: string): string {
+function row(
+  name: string,
+  { required, type, description }: { required: boolean; type: string; description: string },
+): string {
   const mark = required ? '<span class="required">required</span>' : '';
   return `<tr><td><code>${escape(name)}</code>${mark}</td><td><span class="type">${escape(type)}</span>${description ? `<br>${inline(description)}` : ''}</td></tr>`;
 }

@@ -287,7 +287,7 @@ export const cancelConnectRoute = defineRoute({
       error: 'closed',
       message: 'Connecting was closed before it was done.',
     } as const;
-    const ended = (await endSession(context.db, context, found.sessionId, closed))
+    const ended = (await endSession(context.db, context, { sessionId: found.sessionId, ended: closed }))
       ? closed
       : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
     return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };

@@ -71,7 +71,7 @@ export const putOAuthAppRoute = defineRoute({
   errors: ['connector_not_found'],
   audited: true,
   async handler({ context, caller, params: { connectorId }, body }) {
-    const saved = await saveOAuthApp(context, caller.environment, connectorId, body);
+    const saved = await saveOAuthApp(context, { environment: caller.environment, connectorId }, body);
     return { body: describe(saved, context.publicUrl) };
   },
 });

@@ -61,7 +61,7 @@ export const listServerToolsRoute = defineRoute({
   },
   errors: ['server_not_found'],
   async handler({ context, caller, params: { serverId }, query: { format, limit, offset }, userId }) {
-    await requireServer(context, caller, serverId, userId);
+    await requireServer(context, caller, { serverId, userId });
     const live = await context.servers.byId(caller.environment, serverId);
     if (!live) throw serverNotFound(serverId);
     const { mode, actions, tools, instructionTokens, direct, discovery } = await context.toolsOf(live);

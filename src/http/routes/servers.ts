@@ -155,7 +155,7 @@ export const getServerRoute = defineRoute({
   errors: ['server_not_found'],
   audited: true,
   async handler({ context, caller, params: { serverId }, userId }) {
-    return revealed(view(context, caller, await requireServer(context, caller, serverId, userId)));
+    return revealed(view(context, caller, await requireServer(context, caller, { serverId, userId })));
   },
 });
 
@@ -183,7 +183,7 @@ export const updateServerRoute = defineRoute({
   errors: ['server_not_found', 'server_exists'],
   audited: true,
   async handler({ context, caller, params: { serverId }, body, userId }) {
-    const found = await requireServer(context, caller, serverId, userId);
+    const found = await requireServer(context, caller, { serverId, userId });
     const changed = await updateServer(context, found, body);
     context.servers.forget();
     return revealed(view(context, caller, changed));
@@ -208,7 +208,7 @@ export const deleteServerRoute = defineRoute({
   errors: ['server_not_found'],
   audited: true,
   async handler({ context, caller, params: { serverId }, userId }) {
-    const found = await requireServer(context, caller, serverId, userId);
+    const found = await requireServer(context, caller, { serverId, userId });
     await deleteServer(context, found);
     context.servers.forget();
     return { body: { message: `The MCP server "${found.name}" was deleted.`, serverId } };
@@ -232,7 +232,7 @@ export const rotateServerTokenRoute = defineRoute({
   errors: ['server_not_found'],
   audited: true,
   async handler({ context, caller, params: { serverId }, body, userId }) {
-    const found = await requireServer(context, caller, serverId, userId);
+    const found = await requireServer(context, caller, { serverId, userId });
     const rotated = await rotateAccessToken(context, found, body.tokenExpiresInDays);
     context.servers.forget();
     return revealed({ ...view(context, caller, rotated.server), accessToken: rotated.accessToken });
@@ -246,8 +246,7 @@ export const rotateServerTokenRoute = defineRoute({
 export async function requireServer(
   context: Context,
   caller: Caller,
-  serverId: string,
-  userId: string | undefined,
+  { serverId, userId }: { serverId: string; userId: string | undefined },
 ): Promise<McpServer> {
   const found = await findServer(context.db, caller.environment, serverId);
   const foreign = userId !== undefined && found?.ownerUserId !== userId;

@@ -44,7 +44,7 @@ export const simulateRoute = defineRoute({
   },
   errors: ['server_not_found'],
   async handler({ context, caller, params: { serverId }, body, userId }) {
-    const { ownerUserId } = await requireServer(context, caller, serverId, userId);
+    const { ownerUserId } = await requireServer(context, caller, { serverId, userId });
     const live = await context.servers.byId(caller.environment, serverId);
     if (!live) throw serverNotFound(serverId);
     return {

@@ -111,7 +111,7 @@ export const updateUserRoute = defineRoute({
   errors: ['user_not_found', 'user_exists'],
   audited: true,
   async handler({ context, caller, params: { userId }, body }) {
-    const changed = await updateUser(context, caller.environment, userId, body);
+    const changed = await updateUser(context, { environment: caller.environment, userId }, body);
     context.callers.forget();
     return { body: view(changed) };
   },

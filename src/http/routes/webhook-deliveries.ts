@@ -67,7 +67,7 @@ export const listDeliveriesRoute = defineRoute({
   },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params: { subscriptionId }, query }) {
-    await requireSubscription(context.db, caller.environment, subscriptionId);
+    await requireSubscription(context.db, { environment: caller.environment, subscriptionId });
     const { deliveries, ...end } = await listDeliveries(context.db, { ...query, subscriptionId });
     return { body: toCursorPage(deliveries, end) };
   },

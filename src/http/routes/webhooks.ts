@@ -101,7 +101,7 @@ export const ofSubscription = {
     { db }: Pick<Base, 'db'>,
     { environment, userId, params }: Whose<{ subscriptionId: string }>,
   ): Promise<unknown> {
-    return requireSubscription(db, environment, params.subscriptionId, { userId });
+    return requireSubscription(db, { environment, subscriptionId: params.subscriptionId }, { userId });
   },
 };
 
@@ -204,7 +204,10 @@ export const getSubscriptionRoute = defineRoute({
   success: { status: 200, description: 'The subscription.', schema: subscription },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params }) {
-    const row = await requireSubscription(context.db, caller.environment, params.subscriptionId);
+    const row = await requireSubscription(context.db, {
+      environment: caller.environment,
+      subscriptionId: params.subscriptionId,
+    });
     return { body: await describeSubscription(context, row) };
   },
 });
@@ -230,7 +233,11 @@ export const updateSubscriptionRoute = defineRoute({
   errors: ['subscription_not_found', 'subscription_exists'],
   audited: true,
   async handler({ context, caller, params, body }) {
-    const row = await updateSubscription(context, caller.environment, params.subscriptionId, body);
+    const row = await updateSubscription(
+      context,
+      { environment: caller.environment, subscriptionId: params.subscriptionId },
+      body,
+    );
     return { body: await describeSubscription(context, row) };
   },
 });

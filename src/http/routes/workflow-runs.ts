@@ -212,13 +212,16 @@ export const callWorkflowRoute = defineRoute({
     const raw = await readRaw();
     const said = { body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) };
     const named = header('idempotency-key');
-    const { runId } = await beginRun(context.db, context, row, {
-      trigger: { type: 'call', ...said },
-      caller: 'call',
-      requestId,
-      dedupe: nameOf('call', named ?? header('webhook-id')),
-      // A sender of webhooks repeats a message under its id, and a refusal would have it repeated for days.
-      ...(named === undefined ? {} : { request: said }),
+    const { runId } = await beginRun(context.db, context, {
+      installation: row,
+      occasion: {
+        trigger: { type: 'call', ...said },
+        caller: 'call',
+        requestId,
+        dedupe: nameOf('call', named ?? header('webhook-id')),
+        // A sender of webhooks repeats a message under its id, and a refusal would have it repeated for days.
+        ...(named === undefined ? {} : { request: said }),
+      },
     });
     context.runs.wake();
     return { body: { runId } };

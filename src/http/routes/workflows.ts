@@ -161,7 +161,11 @@ export const getVersionRoute = defineRoute({
   errors: ['workflow_not_found', 'workflow_version_not_found'],
   async handler({ context, caller, params }) {
     const { workflowId, version: number } = params;
-    return { body: viewVersion(await requireVersion(context.db, caller.environment, workflowId, number)) };
+    return {
+      body: viewVersion(
+        await requireVersion(context.db, { environment: caller.environment, workflowId, version: number }),
+      ),
+    };
   },
 });
 
@@ -217,8 +221,12 @@ export const diffVersionsRoute = defineRoute({
   },
   errors: ['workflow_not_found', 'workflow_version_not_found'],
   async handler({ context, caller, params: { workflowId, a, b } }) {
-    const from = await requireVersion(context.db, caller.environment, workflowId, a);
-    const to = await requireVersion(context.db, caller.environment, workflowId, b);
+    const from = await requireVersion(context.db, {
+      environment: caller.environment,
+      workflowId,
+      version: a,
+    });
+    const to = await requireVersion(context.db, { environment: caller.environment, workflowId, version: b });
     return { body: diffVersions(from, to) };
   },
 });

@@ -59,9 +59,9 @@ export const JSON_RPC_RESPONSE = {
 /** Returns the MCP endpoints (docs/mcp.md), which speak JSON-RPC and are served next to the routes. */
 export function mcpPaths(): Record<string, SchemaObject> {
   const header = (name: string, description: string, required = false) =>
-    parameter('header', name, { type: 'string', description }, required);
+    parameter('header', name, { schema: { type: 'string', description }, required });
   const path = (name: string, description: string) =>
-    parameter('path', name, { type: 'string', description }, true);
+    parameter('path', name, { schema: { type: 'string', description }, required: true });
   const optional = [
     header('x-svc-user-token', 'JWT of the end user, for isolation.'),
     header('x-credential-id', 'The credential to use for calls of its connector.'),

@@ -10,8 +10,7 @@ export const SPEC_STATUSES = new Set([400, 401, 403, 404, 409, 429]);
 export function parameter(
   place: string,
   name: string,
-  schema: SchemaObject,
-  required: boolean,
+  { schema, required }: { schema: SchemaObject; required: boolean },
 ): SchemaObject {
   const { description, ...rest } = schema;
   return { name, in: place, required, ...(description ? { description } : {}), schema: rest };
@@ -21,10 +20,10 @@ export function parameter(
 export function parametersOf(spec: RouteFacts, components: Components): SchemaObject[] {
   return [
     ...membersOf(spec, spec.params, components).map(([name, schema]) =>
-      parameter('path', name, schema, true),
+      parameter('path', name, { schema, required: true }),
     ),
     ...membersOf(spec, spec.query, components).map(([name, schema, required]) =>
-      parameter('query', name, schema, required),
+      parameter('query', name, { schema, required }),
     ),
     ...headerParameters(spec),
   ];
@@ -39,9 +38,11 @@ const USER_RULES = {
 function headerParameters(spec: RouteFacts): SchemaObject[] {
   const header = (
     name: string,
-    description: string | undefined,
-    required: boolean,
-    schema: SchemaObject = {},
+    {
+      description,
+      required,
+      schema = {},
+    }: { description: string | undefined; required: boolean; schema?: SchemaObject | undefined },
   ) => {
     const text = fieldText(name);
     const examples = text?.example === undefined ? {} : { examples: [text.example] };
@@ -51,12 +52,18 @@ function headerParameters(spec: RouteFacts): SchemaObject[] {
       ...examples,
       description: description ?? text?.description,
     };
-    return parameter('header', name, described, required);
+    return parameter('header', name, { schema: described, required });
   };
   return [
-    ...(spec.apiVersion ? [header('x-api-version', undefined, true, { enum: ['2025-09'] })] : []),
-    ...(spec.user ? [header('x-svc-userid', USER_RULES[spec.user], spec.user === 'required')] : []),
-    ...Object.entries(spec.headers ?? {}).map(([name, description]) => header(name, description, false)),
+    ...(spec.apiVersion
+      ? [header('x-api-version', { description: undefined, required: true, schema: { enum: ['2025-09'] } })]
+      : []),
+    ...(spec.user
+      ? [header('x-svc-userid', { description: USER_RULES[spec.user], required: spec.user === 'required' })]
+      : []),
+    ...Object.entries(spec.headers ?? {}).map(([name, description]) =>
+      header(name, { description, required: false }),
+    ),
   ];
 }
 

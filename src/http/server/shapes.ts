@@ -4,7 +4,7 @@ import { hasControls } from '../../lib/hidden.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
 /** Returns the schema of a whole number in a query string. */
-const whole = (name: string, least: number, most: number, fallback: number) =>
+const whole = (name: string, { least, most, fallback }: { least: number; most: number; fallback: number }) =>
   z
     .string()
     .regex(/^-?\d{1,12}$/, `must be a whole number from ${least} to ${most}`)
@@ -15,8 +15,8 @@ const whole = (name: string, least: number, most: number, fallback: number) =>
 
 /** The query of Gatehouse's own lists: `limit` and `offset`. */
 export const pageQuery = {
-  limit: whole('Records in a page.', 1, 50, 50),
-  offset: whole('Records to skip.', 0, 1_000_000_000, 0),
+  limit: whole('Records in a page.', { least: 1, most: 50, fallback: 50 }),
+  offset: whole('Records to skip.', { least: 0, most: 1_000_000_000, fallback: 0 }),
 };
 
 /** The query of lists with cursors. */

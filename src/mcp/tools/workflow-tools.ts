@@ -34,7 +34,7 @@ export function createWorkflowTools(context: Pick<Base, 'db' | 'clock' | 'catalo
         return {
           definition: toolOf(context, { environment }, name, one),
           workflowId: one.workflowId,
-          rule: deniedBy(context, environment, one.definition, live.decision),
+          rule: deniedBy(context, environment, { definition: one.definition, decision: live.decision }),
         };
       });
     },

@@ -102,11 +102,11 @@ async function deliver(side: Side, line: string): Promise<void> {
   const stands = id !== undefined && 'mcp-method' in routingHeaders;
   if (stands) side.state.running.set(id, cancel);
   try {
-    let answer = await post(side, line, routingHeaders, cancel.signal);
+    let answer = await post(side, line, { more: routingHeaders, signal: cancel.signal });
     if (answer.status === 404 && side.state.session !== undefined && method !== 'initialize') {
       await answer.body.dump();
       await reinitialize(side);
-      answer = await post(side, line, routingHeaders, cancel.signal);
+      answer = await post(side, line, { more: routingHeaders, signal: cancel.signal });
     }
     const session = headerOf(answer, 'mcp-session-id');
     if (method === 'initialize' && session !== undefined) side.state.session = session;
@@ -117,7 +117,7 @@ async function deliver(side: Side, line: string): Promise<void> {
     }
   } catch (error) {
     if (side.ended.aborted || cancel.signal.aborted) return;
-    fail(side, id, sentenceOf(side, error));
+    fail(side, id, { sentence: sentenceOf(side, error) });
   } finally {
     if (stands) side.state.running.delete(id);
   }
@@ -135,8 +135,10 @@ function cancelled({ state }: Side, params: Json | undefined): boolean {
 async function post(
   side: Side,
   line: string,
-  more: Record<string, string> = {},
-  signal: AbortSignal = side.ended,
+  {
+    more = {},
+    signal = side.ended,
+  }: { more?: Record<string, string> | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries++) {
     try {
@@ -167,7 +169,7 @@ async function pass(side: Side, answer: RemoteAnswer, id: string | number | unde
     side.write(JSON.stringify(parseJson(text)));
     return text;
   }
-  fail(side, id, refusalOf(side, answer.status, text), message?.error);
+  fail(side, id, { sentence: refusalOf(side, answer.status, text), error: message?.error });
   return text;
 }
 
@@ -246,7 +248,11 @@ function headers({ options, state }: Side): Record<string, string> {
 }
 
 /** Answers the client's request with an error, and reports the cause to the operator. */
-function fail(side: Side, id: string | number | undefined, sentence: string, error?: Json): void {
+function fail(
+  side: Side,
+  id: string | number | undefined,
+  { sentence, error }: { sentence: string; error?: Json | undefined },
+): void {
   side.tell(sentence);
   if (id === undefined) return;
   side.write(

@@ -42,7 +42,8 @@ export async function authenticate(
   req: IncomingMessage,
   path: McpPath,
 ): Promise<Authentication> {
-  if (path.accessToken !== undefined) return byToken(context, path.serverId, path.accessToken);
+  if (path.accessToken !== undefined)
+    return byToken(context, { serverId: path.serverId, accessToken: path.accessToken });
   try {
     return await byBearer(context, req, path);
   } catch (error) {
@@ -52,7 +53,12 @@ export async function authenticate(
 
 async function byBearer(context: Context, req: IncomingMessage, path: McpPath): Promise<Authentication> {
   const bearer = bearerOf(req.headers.authorization);
-  if (isAccessToken(bearer)) return byToken(context, path.serverId, bearer, { 'WWW-Authenticate': 'Bearer' });
+  if (isAccessToken(bearer))
+    return byToken(
+      context,
+      { serverId: path.serverId, accessToken: bearer },
+      { 'WWW-Authenticate': 'Bearer' },
+    );
   const own = looksLikeJwt(bearer) ? await protectedResourceOf(context, path.serverId) : undefined;
   const caller = await context.callers.fromBearer(bearer, own);
   assertScope(caller, 'mcp:use');
@@ -83,8 +89,7 @@ async function withMetadata(context: Context, serverId: string, error: unknown):
 
 async function byToken(
   { servers, clock }: Context,
-  serverId: string,
-  accessToken: string,
+  { serverId, accessToken }: { serverId: string; accessToken: string },
   headers: Record<string, string> = {},
 ): Promise<Authentication> {
   const live = isAccessToken(accessToken) ? await servers.byToken(accessToken) : undefined;

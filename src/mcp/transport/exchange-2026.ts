@@ -58,7 +58,7 @@ export function createMcp2026Exchange(
       const { method, id, params } = read.request;
       const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
       const list = whole ? await core.toolList(grant) : undefined;
-      if (list) return sendResult(res, id, { result: list, opening: openingOf(method) }, headers);
+      if (list) return sendResult(res, id, { answer: { result: list, opening: openingOf(method) }, headers });
       if (method === 'tools/call' && typeof params?.['name'] === 'string') {
         const { name, arguments: args } = params;
         const action = core.visible(grant).direct.get(name);
@@ -113,7 +113,7 @@ export function createMcp2026Exchange(
         onLog: (message) => log(stream, logLevel, message),
         onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
       });
-      logOutcome(stream, logLevel, request, hasFailed(answer));
+      logOutcome(stream, logLevel, { request, failed: hasFailed(answer) });
       return mcp2026Answer(method, answer);
     },
   };

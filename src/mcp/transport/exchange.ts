@@ -71,7 +71,7 @@ export function createExchange(
       if (request.method === 'initialize') return initialize(flow, request);
       const listed = request.method === 'tools/list' && request.params?.['cursor'] === undefined;
       const result = listed && flow.framing.json ? await core.toolList(flow.grant) : undefined;
-      if (result) return sendResult(res, request.id, { result }, headers);
+      if (result) return sendResult(res, request.id, { answer: { result }, headers });
       const stream = streamOf(flow);
       const answer = await answerOf(flow, request, stream);
       if (answer !== undefined) stream.finish(responseText(request.id, answer));
@@ -102,9 +102,12 @@ export function createExchange(
     const abilities = abilitiesOf(protocolVersion, params['capabilities']);
     const made = sessions.create(grant, { protocolVersion, abilities });
     const result = initializeResult(protocolVersion, core.visible(grant).instructions);
-    sendJson(res, 200, responseText(id, { result: JSON.stringify(result), failed: false }), {
-      ...headers,
-      'Mcp-Session-Id': made.sessionId,
+    sendJson(res, 200, {
+      text: responseText(id, { result: JSON.stringify(result), failed: false }),
+      headers: {
+        ...headers,
+        'Mcp-Session-Id': made.sessionId,
+      },
     });
   }
 
@@ -118,7 +121,7 @@ export function createExchange(
     });
     session?.running.set(request.id, cancel);
     try {
-      const own = await ownAnswer(session, request, flow, cancel.signal);
+      const own = await ownAnswer(session, request, { flow, signal: cancel.signal });
       if (own) return own;
       const answer = await core.answer(request, {
         grant,
@@ -131,7 +134,7 @@ export function createExchange(
         ...(session ? { inputs: sessionInputs(context, session, stream.send, cancel.signal) } : {}),
         ...(session ? { onLog: (message) => log(stream, session.logLevel ?? USUAL_LEVEL, message) } : {}),
       });
-      logOutcome(stream, session?.logLevel, request, hasFailed(answer));
+      logOutcome(stream, session?.logLevel, { request, failed: hasFailed(answer) });
       return answer;
     } catch (error) {
       if (cancel.signal.aborted) return undefined;
@@ -145,8 +148,7 @@ export function createExchange(
   async function ownAnswer(
     session: Session | undefined,
     request: RpcRequest,
-    { grant, requestId }: Flow,
-    signal: AbortSignal,
+    { flow: { grant, requestId }, signal }: { flow: Flow; signal: AbortSignal },
   ): Promise<Answer | undefined> {
     const { params = {} } = request;
     switch (request.method) {

@@ -61,7 +61,7 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
       res.end(`retry: ${COME_AGAIN_MS}\n\n`);
     },
     finish(text, status = 200) {
-      if (!open && framing.json) return sendJson(res, status, text, headers);
+      if (!open && framing.json) return sendJson(res, status, { text, headers });
       begin();
       write(text);
       if (session && name !== undefined) finish(session, name);
@@ -104,8 +104,10 @@ export function levelFault(): RpcFault {
 export function logOutcome(
   stream: Pick<Stream, 'send'>,
   least: LogLevel | undefined,
-  { method, params = {} }: { method: string; params?: JsonObject },
-  failed: boolean,
+  {
+    request: { method, params = {} },
+    failed,
+  }: { request: { method: string; params?: JsonObject }; failed: boolean },
 ): void {
   if (least === undefined || method !== 'tools/call') return;
   const data = { tool: params['name'], outcome: failed ? 'failed' : 'succeeded' };

@@ -49,8 +49,7 @@ function readAccept(accept: string): Framing {
 export function sendJson(
   res: ServerResponse,
   status: number,
-  text: string,
-  headers: Record<string, string> = {},
+  { text, headers = {} }: { text: string; headers?: Record<string, string> | undefined },
 ): void {
   if (res.headersSent || res.destroyed) return;
   const bytes = Buffer.byteLength(text);
@@ -73,8 +72,10 @@ export function sendJson(
 export function sendResult(
   res: ServerResponse,
   id: string | number,
-  { result, opening }: { result: Buffer; opening?: string },
-  headers: Record<string, string>,
+  {
+    answer: { result, opening },
+    headers,
+  }: { answer: { result: Buffer; opening?: string }; headers: Record<string, string> },
 ): void {
   if (res.headersSent || res.destroyed) return;
   const begun = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
@@ -159,5 +160,5 @@ export function sendRefusal(
     id: id ?? null,
     error: { code, message: error.message, data },
   });
-  sendJson(res, error.status, text, { ...headers, ...error.headers });
+  sendJson(res, error.status, { text, headers: { ...headers, ...error.headers } });
 }

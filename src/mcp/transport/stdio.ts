@@ -228,7 +228,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
     onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
     ...(line.client ? { inputs: sessionInputs(context, line.client, send, call.signal) } : {}),
   });
-  logOutcome({ send }, line.logLevel, request, hasFailed(answer));
+  logOutcome({ send }, line.logLevel, { request, failed: hasFailed(answer) });
   return answer;
 }
 

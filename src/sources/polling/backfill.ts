@@ -114,16 +114,14 @@ async function sendBatch(
     const isLast = batch.length === unsent.length;
     const end = batch.at(-1);
     for (const [mark, events] of marked(batch, { isFirst: after === null, isLast })) {
-      await publish(
-        tx,
-        context,
+      await publish(tx, context, {
         source,
-        events.map((one) => eventOf(source, one)),
-        {
+        events: events.map((one) => eventOf(source, one)),
+        options: {
           only: subscriptionId,
           marks: { [BACKFILL_MARK]: mark },
         },
-      );
+      });
     }
     await tx
       .updateTable('subscriptions')

@@ -99,7 +99,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const from = source.continuation ?? undefined;
   // The credential of the last attempt, renewed or not, because a refusal concerns that one.
   let latest = credential;
-  const listing = await withFreshTokens(context, connector, credential, (fresh) => {
+  const listing = await withFreshTokens(context, { connector, credential }, (fresh) => {
     latest = fresh;
     return readSince(context, {
       connector,
@@ -368,12 +368,10 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
       .executeTakeFirst();
     // The operator is notified separately of a credential that does not work.
     if (numUpdatedRows === 0n || stops || failures !== FAILURES_REPORTED) return;
-    await reportGapRiskIn(
-      tx,
-      context,
+    await reportGapRiskIn(tx, context, {
       source,
-      `${failures} polls in a row failed, the last one so: ${reason}`,
-    );
+      reason: `${failures} polls in a row failed, the last one so: ${reason}`,
+    });
   });
   context.dispatcher.wake();
 }

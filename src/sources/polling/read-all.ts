@@ -62,7 +62,7 @@ async function read(
   let unreadable = 0;
   let memory = 0;
   do {
-    const listing = await withFreshTokens(context, connector, credential, (fresh) =>
+    const listing = await withFreshTokens(context, { connector, credential }, (fresh) =>
       readSince(context, {
         connector,
         credential: openCredential(context, connector, fresh),

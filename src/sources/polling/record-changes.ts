@@ -134,7 +134,7 @@ export async function recordChanges(
   if (late.length > 0 || [...deleted.values()].includes('late'))
     await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
   if (events.length === 0) return 0;
-  return publish(tx, context, source, events);
+  return publish(tx, context, { source, events });
 }
 
 /** Stored facts of a record: its newest state, null when unknown, and when it was observed, by our clock. */
@@ -326,7 +326,10 @@ export async function recordDeletion(
   // A record that returns under its id counts as new.
   await deleteKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
   const body = { id, remoteId, deletedAt: new Date(now).toISOString() };
-  return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
+  return publish(tx, context, {
+    source,
+    events: [{ eventScope: source.scope, event: 'deleted', recordId: id, body }],
+  });
 }
 
 /**

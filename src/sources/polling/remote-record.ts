@@ -35,10 +35,10 @@ export async function fetchRecord(
   if (!action || !credential)
     throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
   let used = credential;
-  return withFreshTokens(context, connector, credential, async (fresh) => {
+  return withFreshTokens(context, { connector, credential }, async (fresh) => {
     used = fresh;
     const open = openCredential(context, connector, fresh);
-    const input = recordInput(connector, model, open, remoteId);
+    const input = recordInput(connector, model, { credential: open, remoteId });
     const call = { connector, action, credential: open, input, signal };
     try {
       const answer = await callUpstream(context, call);

@@ -160,7 +160,7 @@ async function giveUp(
       .where('processed_at', 'is', null)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
-    await reportGapRiskIn(tx, context, source, `A webhook was given up: ${reason}`);
+    await reportGapRiskIn(tx, context, { source, reason: `A webhook was given up: ${reason}` });
   });
   context.dispatcher.wake();
 }

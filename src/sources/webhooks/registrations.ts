@@ -218,7 +218,7 @@ function withCredential<T>(
   { connector, credential }: Registration,
   run: (open: ReturnType<typeof openCredential>) => Promise<T>,
 ): Promise<T> {
-  return withFreshTokens(context, connector, credential, async (fresh) => {
+  return withFreshTokens(context, { connector, credential }, async (fresh) => {
     // Renewed tokens may belong to another account, where the stored ids are registrations of others.
     if (accountChange(context, credential, fresh) !== 'none')
       throw new GatehouseError('unavailable', 'Another account replaced the account of this credential.');
