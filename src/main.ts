@@ -114,6 +114,21 @@ function buildProgram(done: (code: number) => void): Command {
       else done(await listen(checked));
     });
 
+  addConnectors(program, done);
+
+  program
+    .command('doctor')
+    .description('Check for problems that prevent starting or calling, and suggest fixes. Changes nothing.')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', DOCTOR_HELP)
+    .action(async ({ json }: { json?: boolean }) => {
+      const { doctor } = await import('./cli/doctor.ts');
+      done(await doctor({ json: json === true }));
+    });
+  return program;
+}
+
+function addConnectors(program: Command, done: (code: number) => void): void {
   const connectors = program
     .command('connectors')
     .description('Connector files.')
@@ -128,17 +143,6 @@ function buildProgram(done: (code: number) => void): Command {
       const { checkConnector } = await import('./cli/connectors-check.ts');
       done(await checkConnector(file, { json: json === true }));
     });
-
-  program
-    .command('doctor')
-    .description('Check for problems that prevent starting or calling, and suggest fixes. Changes nothing.')
-    .option('--json', 'print the findings as JSON')
-    .addHelpText('after', DOCTOR_HELP)
-    .action(async ({ json }: { json?: boolean }) => {
-      const { doctor } = await import('./cli/doctor.ts');
-      done(await doctor({ json: json === true }));
-    });
-  return program;
 }
 
 function collect(value: string, earlier: string[]): string[] {

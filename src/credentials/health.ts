@@ -44,11 +44,14 @@ export async function endCredential(
     };
     // The operator is notified once, however often the app rejects the credential later.
     if (!(await endFrom('active'))) return endFrom('needs_reconnect');
-    await operator.notify(tx, environment, 'credential.needs_reconnect', {
-      ...credentialFacts(credential),
-      state,
-      reason: report.reason,
-      ...(report.app_message === null ? {} : { appMessage: report.app_message }),
+    await operator.notify(tx, environment, {
+      type: 'credential.needs_reconnect',
+      data: {
+        ...credentialFacts(credential),
+        state,
+        reason: report.reason,
+        ...(report.app_message === null ? {} : { appMessage: report.app_message }),
+      },
     });
     return true;
   });

@@ -9,8 +9,10 @@ export interface CredentialEvents {
   notify(
     tx: Transaction<Tables>,
     environment: Environment,
-    type: 'credential.created' | 'credential.needs_reconnect' | 'credential.deleted',
-    data: JsonObject,
+    event: {
+      type: 'credential.created' | 'credential.needs_reconnect' | 'credential.deleted';
+      data: JsonObject;
+    },
   ): Promise<void>;
 }
 

@@ -295,7 +295,10 @@ export async function deleteCredential(
       .executeTakeFirst();
     if (!row) throw credentialNotFound(credentialId);
     await tx.deleteFrom('page_positions').where('credential_id', '=', credentialId).execute();
-    await operator.notify(tx, key.environment, 'credential.deleted', credentialFacts(toCredential(row)));
+    await operator.notify(tx, key.environment, {
+      type: 'credential.deleted',
+      data: credentialFacts(toCredential(row)),
+    });
     return toCredential(row);
   });
   forgetChoices(db);

@@ -119,7 +119,10 @@ export async function insertCredential(
     .returningAll()
     .executeTakeFirstOrThrow();
   const credential = toCredential(row);
-  await context.operator.notify(tx, made.environment, 'credential.created', credentialFacts(credential));
+  await context.operator.notify(tx, made.environment, {
+    type: 'credential.created',
+    data: credentialFacts(credential),
+  });
   await noteAccounts({ db: tx, clock: context.clock }, made);
   return credential;
 }

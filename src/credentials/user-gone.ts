@@ -26,7 +26,10 @@ export async function deleteUserWithCredentials(
     await deleteUser({ db: tx, clock }, environment, userId);
     const credentials = rows.map(toCredential);
     for (const credential of credentials)
-      await operator.notify(tx, environment, 'credential.deleted', credentialFacts(credential));
+      await operator.notify(tx, environment, {
+        type: 'credential.deleted',
+        data: credentialFacts(credential),
+      });
     return credentials;
   });
   forgetChoices(db);

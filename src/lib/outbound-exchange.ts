@@ -91,7 +91,7 @@ export function wholeAnswer(
   { end, limits }: { end: End; limits: Limits },
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const exchange = new Exchange(end, limits, resolve, reject);
+    const exchange = new Exchange(end, limits, { resolve, reject });
     end.waiting = exchange;
     if (end.aborted) exchange.end();
     else agent.dispatch(options, exchange);
@@ -114,8 +114,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     end: End,
     { maxBytes, statusDecides = false, place }: Limits,
-    resolve: (answer: RawAnswer) => void,
-    reject: (error: Error) => void,
+    { resolve, reject }: { resolve: (answer: RawAnswer) => void; reject: (error: Error) => void },
   ) {
     this.#end = end;
     this.#maxBytes = maxBytes;

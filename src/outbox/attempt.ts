@@ -27,8 +27,7 @@ type AttemptContext = Pick<Base, 'clock'> & {
 export async function attempt(
   { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
   target: Target,
-  item: Item,
-  signal: StopSignal,
+  { item, signal }: { item: Item; signal: StopSignal },
 ): Promise<Outcome | undefined> {
   const at = clock.now();
   const started = performance.now();

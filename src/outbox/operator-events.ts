@@ -31,14 +31,13 @@ export interface Operator {
   notify(
     tx: Transaction<Tables>,
     environment: Environment,
-    type: OperatorEvent,
-    data: JsonObject,
+    event: { type: OperatorEvent; data: JsonObject },
   ): Promise<void>;
 }
 
 export function createOperator(context: PublishContext): Operator {
   return {
-    notify: (tx, environment, type, data) => notifyOperator(tx, context, { environment, type, data }),
+    notify: (tx, environment, event) => notifyOperator(tx, context, { environment, ...event }),
   };
 }
 

@@ -12,7 +12,6 @@ export interface EventTriggers {
   onEvents(
     tx: Transaction<Tables>,
     context: Pick<Base, 'clock' | 'keys' | 'db'>,
-    source: EventSource,
-    events: readonly NewEvent[],
+    published: { source: EventSource; events: readonly NewEvent[] },
   ): Promise<number>;
 }

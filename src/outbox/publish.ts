@@ -155,7 +155,7 @@ export async function publish(
     const [row] = rows;
     locked = rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
-    if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
+    if (!row || row.workflows_too) await context.runs.onEvents(tx, context, { source, events });
     if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
     locked = (await runKept(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
@@ -221,7 +221,7 @@ export async function announce(
   for (const { row, kinds, isLocked } of consumers) {
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
     if (mine.length === 0 || row.status !== 'active') continue;
-    const last = await (isLocked ? numberLocked : number)(tx, context, row, mine.length);
+    const last = await (isLocked ? numberLocked : number)(tx, context, { row, count: mine.length });
     // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
     deliveries.push(...deliveriesOf(tx, context, { row, events: mine, last, marks: markText }));
@@ -241,7 +241,7 @@ export async function deliverStored(
   }: { row: SubscriptionRow; events: readonly EventRow[]; marks?: Record<string, string> | undefined },
 ): Promise<string[]> {
   if (events.length === 0 || row.status !== 'active') return [];
-  const last = await number(tx, context, row, events.length);
+  const last = await number(tx, context, { row, count: events.length });
   if (last === undefined) return [];
   const deliveries = deliveriesOf(tx, context, {
     row,
@@ -257,8 +257,7 @@ export async function deliverStored(
 async function number(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
-  row: SubscriptionRow,
-  count: number,
+  { row, count }: { row: SubscriptionRow; count: number },
 ): Promise<number | undefined> {
   const { rows } = await runKept(tx, takeNumbers(db), [count, row.subscription_id, 'active']);
   return rows[0]?.sequence;
@@ -267,8 +266,7 @@ async function number(
 async function numberLocked(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
-  row: SubscriptionRow,
-  count: number,
+  { row, count }: { row: SubscriptionRow; count: number },
 ): Promise<number> {
   const last = row.sequence + count;
   await runKept(tx, setNumber(db), [last, row.subscription_id]);

@@ -93,7 +93,7 @@ export class Sender {
     const run = newRun(queue, item);
     run.slow = queue.health === 'degraded';
     capacity.take(queue.usage, run.slow ? 'slow' : 'fast');
-    const attempting = attempt(this.#attempts, queue.target, item, run.ended);
+    const attempting = attempt(this.#attempts, queue.target, { item, signal: run.ended });
     const slowness = new TimerAfterSending(() => this.#markSlow(queue, run), SLOW_MS);
     const outcome = await attempting;
     slowness.clear();

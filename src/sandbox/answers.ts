@@ -9,7 +9,11 @@ export class Refusal extends Error {
   readonly kind: string;
   readonly fields: Record<string, string> | undefined;
 
-  constructor(status: number, kind: string, message: string, fields?: Record<string, string>) {
+  constructor(
+    { status, kind }: { status: number; kind: string },
+    message: string,
+    fields?: Record<string, string>,
+  ) {
     super(message);
     this.status = status;
     this.kind = kind;
@@ -27,14 +31,14 @@ export function refusalOf(error: unknown, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   // Errors of express.json carry a status below 500 and a sentence that may be shown.
   if (error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500) {
-    return new Refusal(error.status, 'bad_body', error.message);
+    return new Refusal({ status: error.status, kind: 'bad_body' }, error.message);
   }
   log.error({ err: error }, 'sandbox request failed');
-  return new Refusal(500, 'broken', 'The sandbox itself failed.');
+  return new Refusal({ status: 500, kind: 'broken' }, 'The sandbox itself failed.');
 }
 
 export function notFound(what: string, id: string): Refusal {
-  return new Refusal(404, 'missing', `No ${what} has the id "${id.slice(0, 64)}".`);
+  return new Refusal({ status: 404, kind: 'missing' }, `No ${what} has the id "${id.slice(0, 64)}".`);
 }
 
 /** Parses the query of a request by its schema. @throws Refusal 422 with the wrong fields. */
@@ -47,7 +51,10 @@ export function queryOf<T>(schema: z.ZodType<T>, req: Request): T {
 export function bodyOf<T>(schema: z.ZodType<T>, req: Request): T {
   const body: unknown = req.body;
   if (body === undefined)
-    throw new Refusal(415, 'no_json', 'Send a JSON body with Content-Type: application/json.');
+    throw new Refusal(
+      { status: 415, kind: 'no_json' },
+      'Send a JSON body with Content-Type: application/json.',
+    );
   return parse(schema, body);
 }
 
@@ -61,8 +68,7 @@ function parse<T>(schema: z.ZodType<T>, value: unknown): T {
   });
   const named = fields.map(([name, rule]) => `${name}: ${rule}`).join('; ');
   throw new Refusal(
-    422,
-    'invalid',
+    { status: 422, kind: 'invalid' },
     `Some fields are wrong. ${named}`.slice(0, 1000),
     Object.fromEntries(fields),
   );

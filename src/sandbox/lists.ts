@@ -102,7 +102,9 @@ function cursorOf(orderNumber: number): string {
 function numberOfCursor(cursor: string): number {
   const number = /^after:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
   if (number === undefined) {
-    throw new Refusal(422, 'invalid', 'This cursor is not one of ours.', { after: 'is no cursor' });
+    throw new Refusal({ status: 422, kind: 'invalid' }, 'This cursor is not one of ours.', {
+      after: 'is no cursor',
+    });
   }
   return Number(number);
 }

@@ -126,7 +126,7 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
       if (!isLive(token)) throw invalidGrant('The refresh token is older than 30 days.');
       const granted = token.scopes.filter((scope) => scopes?.includes(scope) ?? true);
       if (scopes && granted.length !== new Set(scopes).size) {
-        throw new Refusal(400, 'invalid_scope', 'scope asks for more than was allowed.');
+        throw new Refusal({ status: 400, kind: 'invalid_scope' }, 'scope asks for more than was allowed.');
       }
       return answer(token, token.generation + 1, granted);
     },
@@ -169,5 +169,5 @@ function isSame(a: string, b: string): boolean {
 }
 
 function invalidGrant(message: string): Refusal {
-  return new Refusal(400, 'invalid_grant', message);
+  return new Refusal({ status: 400, kind: 'invalid_grant' }, message);
 }

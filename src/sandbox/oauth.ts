@@ -65,13 +65,12 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     const browser = browserOf(req);
     if (!asked || browser === undefined || digest(browser) !== asked.browser) {
       throw new Refusal(
-        400,
-        'foreign_form',
+        { status: 400, kind: 'foreign_form' },
         'This browser was not asked for its consent, or keeps no cookies.',
       );
     }
     if (context.clock.now() >= asked.until) {
-      throw new Refusal(400, 'too_late', 'This page was open for more than ten minutes.');
+      throw new Refusal({ status: 400, kind: 'too_late' }, 'This page was open for more than ten minutes.');
     }
     if (sent['decision'] !== 'allow') {
       return goBack(res, asked, { error: 'access_denied', error_description: 'The person said no.' });
@@ -87,7 +86,7 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     });
   });
 
-  // Express recognises an error handler by its four parameters.
+  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
   router.use('/authorize', (error: unknown, _req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) return next(error);
     const { status, message } = refusalOf(error, context.log);
@@ -100,7 +99,7 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     const need = (name: string): string => {
       const value = sent[name];
       if (value) return value;
-      throw new Refusal(400, 'invalid_request', `${name} is missing.`);
+      throw new Refusal({ status: 400, kind: 'invalid_request' }, `${name} is missing.`);
     };
     const grantType = need('grant_type');
     if (grantType === 'authorization_code') {
@@ -112,8 +111,7 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
       return sendJson(res, 200, grants.refresh(need('refresh_token'), scopes));
     }
     throw new Refusal(
-      400,
-      'unsupported_grant_type',
+      { status: 400, kind: 'unsupported_grant_type' },
       'grant_type must be authorization_code or refresh_token.',
     );
   });
@@ -121,11 +119,12 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
   router.post('/revoke', form, (req, res) => {
     const sent = parametersOf(req);
     assertClient(req, sent);
-    if (!sent['token']) throw new Refusal(400, 'invalid_request', 'token is missing.');
+    if (!sent['token']) throw new Refusal({ status: 400, kind: 'invalid_request' }, 'token is missing.');
     grants.revoke(sent['token']);
     res.status(200).end();
   });
 
+  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
   router.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) return next(error);
     const { status, kind, message } = refusalOf(error, context.log);
@@ -156,8 +155,7 @@ function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
   const { client_id: clientId, redirect_uri: redirectUri = '' } = once(query);
   if (clientId !== CLIENT.clientId) {
     throw new Refusal(
-      400,
-      'unknown_client',
+      { status: 400, kind: 'unknown_client' },
       'The app that sent you here is not known: its client_id is wrong.',
     );
   }
@@ -168,8 +166,7 @@ function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
     return redirectUri;
   }
   throw new Refusal(
-    400,
-    'foreign_redirect',
+    { status: 400, kind: 'foreign_redirect' },
     `The app that sent you here wants you back at an address that is not its own: redirect_uri must be ` +
       `${publicUrl}${CLIENT.callbackPath}.`,
   );
@@ -208,7 +205,10 @@ function assertClient(
   { client_id: clientId, client_secret: secret }: Record<string, string>,
 ): void {
   if (clientId === CLIENT.clientId && !secret && req.get('authorization') === undefined) return;
-  throw new Refusal(401, 'invalid_client', `client_id must be ${CLIENT.clientId}, which has no secret.`);
+  throw new Refusal(
+    { status: 401, kind: 'invalid_client' },
+    `client_id must be ${CLIENT.clientId}, which has no secret.`,
+  );
 }
 
 /**
@@ -218,7 +218,10 @@ function assertClient(
 function parametersOf(req: Request): Record<string, string> {
   const body: unknown = req.body;
   if (typeof body !== 'string') {
-    throw new Refusal(400, 'invalid_request', 'Send a body of application/x-www-form-urlencoded.');
+    throw new Refusal(
+      { status: 400, kind: 'invalid_request' },
+      'Send a body of application/x-www-form-urlencoded.',
+    );
   }
   return once(new URLSearchParams(body));
 }
@@ -227,7 +230,7 @@ function parametersOf(req: Request): Record<string, string> {
 function once(params: URLSearchParams): Record<string, string> {
   const entries = Object.fromEntries(params);
   if (Object.keys(entries).length === params.size) return entries;
-  throw new Refusal(400, 'invalid_request', 'A parameter is there twice.');
+  throw new Refusal({ status: 400, kind: 'invalid_request' }, 'A parameter is there twice.');
 }
 
 function namesOf(scope: string): string[] {

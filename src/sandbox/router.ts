@@ -55,20 +55,22 @@ export function createSandbox(context: SandboxContext): Router {
     if (token === undefined) {
       if (apiKey.startsWith(KEY_PREFIX) && apiKey.length <= 200) return apiKey;
       throw new Refusal(
-        401,
-        'unknown_key',
+        { status: 401, kind: 'unknown_key' },
         `Send X-Sandbox-Key with a value that begins with ${KEY_PREFIX}, or an access token.`,
       );
     }
     const consent = grants.open(token);
     if (!consent) {
       res.set('WWW-Authenticate', 'Bearer error="invalid_token"');
-      throw new Refusal(401, 'unknown_token', 'The access token is unknown, revoked, or over 5 minutes old.');
+      throw new Refusal(
+        { status: 401, kind: 'unknown_token' },
+        'The access token is unknown, revoked, or over 5 minutes old.',
+      );
     }
     const needed: Scope = req.method === 'GET' || req.method === 'HEAD' ? 'read' : 'write';
     if (!consent.scopes.includes(needed)) {
       res.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
-      throw new Refusal(403, 'scope_missing', `The person did not allow "${needed}".`);
+      throw new Refusal({ status: 403, kind: 'scope_missing' }, `The person did not allow "${needed}".`);
     }
     return keyOfName(consent.account);
   };
@@ -79,7 +81,10 @@ export function createSandbox(context: SandboxContext): Router {
     const waitMs = account.admit();
     if (waitMs > 0) {
       res.set('Retry-After', String(Math.ceil(waitMs / 1000)));
-      throw new Refusal(429, 'too_fast', `A key may make ${REQUESTS_PER_SECOND} requests a second.`);
+      throw new Refusal(
+        { status: 429, kind: 'too_fast' },
+        `A key may make ${REQUESTS_PER_SECOND} requests a second.`,
+      );
     }
     opened.set(res, account);
     next();
@@ -94,9 +99,9 @@ export function createSandbox(context: SandboxContext): Router {
   router.use('/api', api);
   router.use('/oauth', oauthRoutes(context, { grants, key }));
   router.use((req: Request) => {
-    throw new Refusal(404, 'no_such_page', `There is no ${req.method} at this path.`);
+    throw new Refusal({ status: 404, kind: 'no_such_page' }, `There is no ${req.method} at this path.`);
   });
-  // Express recognises an error handler by its four parameters.
+  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
   router.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) {
       next(error);

@@ -10,7 +10,7 @@ export function troubleRoutes(): Router {
   router.get('/fail/:status', (req, res) => {
     const status = Number(req.params.status);
     if (!/^[2-5]\d\d$/.test(req.params.status)) {
-      throw new Refusal(422, 'invalid', 'The status must be from 200 to 599.', {
+      throw new Refusal({ status: 422, kind: 'invalid' }, 'The status must be from 200 to 599.', {
         status: 'must be from 200 to 599',
       });
     }
@@ -19,7 +19,7 @@ export function troubleRoutes(): Router {
       return;
     }
     if (status === 429 || status === 503) res.set('Retry-After', '1');
-    sendRefusal(res, new Refusal(status, 'asked_for', `You asked for the status ${status}.`));
+    sendRefusal(res, new Refusal({ status, kind: 'asked_for' }, `You asked for the status ${status}.`));
   });
 
   router.get('/slow', async (req, res) => {

@@ -28,12 +28,12 @@ export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUr
     const { webhooks, nextId } = accountOf(res);
     const input = bodyOf(newWebhook, req);
     if (!input.url.startsWith(`${context.publicUrl}/hooks/`)) {
-      throw new Refusal(422, 'invalid', 'The sandbox sends to its own process alone.', {
+      throw new Refusal({ status: 422, kind: 'invalid' }, 'The sandbox sends to its own process alone.', {
         url: `must begin with ${context.publicUrl}/hooks/`,
       });
     }
     if (webhooks.length >= MAX_WEBHOOKS) {
-      throw new Refusal(507, 'full', `An account may have ${MAX_WEBHOOKS} webhooks.`);
+      throw new Refusal({ status: 507, kind: 'full' }, `An account may have ${MAX_WEBHOOKS} webhooks.`);
     }
     const webhook = { id: nextId('whk'), ...input };
     webhooks.push(webhook);

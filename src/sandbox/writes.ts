@@ -32,7 +32,10 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce):
       const request = JSON.stringify([path, req.body ?? null]);
       const earlier = key === undefined ? undefined : account.answers.get(key);
       if (earlier && earlier.request !== request) {
-        throw new Refusal(409, 'key_reused', 'This Idempotency-Key was used for another request.');
+        throw new Refusal(
+          { status: 409, kind: 'key_reused' },
+          'This Idempotency-Key was used for another request.',
+        );
       }
       const answer = earlier ?? write(account, req, isoTime(clock.now()));
       const { customer } = createdCustomer.parse(answer.body);
@@ -77,7 +80,9 @@ const newCustomer = z.strictObject({
 const createCustomer: Write = (account, req, now) => {
   const { phone = null, company = null, ...input } = bodyOf(newCustomer, req);
   if (account.customers.some((one) => one.email === input.email)) {
-    throw new Refusal(409, 'taken', 'A customer has this e-mail address.', { email: 'is taken' });
+    throw new Refusal({ status: 409, kind: 'taken' }, 'A customer has this e-mail address.', {
+      email: 'is taken',
+    });
   }
   assertRoom(account);
   const customer = {
@@ -112,11 +117,13 @@ const createOrder: Write = (account, req, now) => {
   const { customer_id, currency, note = null, lines: inputs } = bodyOf(newOrder, req);
   const customer = account.customers.find(({ id }) => id === customer_id);
   if (!customer)
-    throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
+    throw new Refusal({ status: 422, kind: 'invalid' }, 'There is no such customer.', {
+      customer_id: 'is unknown',
+    });
   const lines = inputs.map(({ product_id, quantity }, index) => {
     const product = account.products.find(({ id }) => id === product_id);
     if (!product) {
-      throw new Refusal(422, 'invalid', 'There is no such product.', {
+      throw new Refusal({ status: 422, kind: 'invalid' }, 'There is no such product.', {
         [`lines.${index}.product_id`]: 'is unknown',
       });
     }
@@ -181,7 +188,9 @@ const newTicket = z.strictObject({
 const createTicket: Write = (account, req, now) => {
   const { customer_id = null, ...input } = bodyOf(newTicket, req);
   if (customer_id !== null && !account.customers.some(({ id }) => id === customer_id)) {
-    throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
+    throw new Refusal({ status: 422, kind: 'invalid' }, 'There is no such customer.', {
+      customer_id: 'is unknown',
+    });
   }
   assertRoom(account);
   const ticket = {
@@ -202,8 +211,7 @@ function times(now: string): { created_at: string; updated_at: string } {
 function assertRoom(account: Account): void {
   if (account.hasRoom()) return;
   throw new Refusal(
-    507,
-    'full',
+    { status: 507, kind: 'full' },
     'This sandbox account is full. Use another key: any value that begins with sandbox_.',
   );
 }

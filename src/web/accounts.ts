@@ -132,7 +132,7 @@ function aboutOf({ name, account, createdAt }: ConnectedAccount): string {
 }
 
 async function mark(accounts: Accounts, account: ConnectedAccount): Promise<void> {
-  const answer = await accounts.call('PUT', pathOf(account), { default: true });
+  const answer = await accounts.call('PUT', pathOf(account), { body: { default: true } });
   return showAccounts(accounts, noticeOf(accounts, answer, texts.isDefault(account.name)));
 }
 

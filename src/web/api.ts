@@ -126,8 +126,7 @@ export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem }
 export type Call = <T>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
-  body?: object,
-  last?: boolean,
+  sent?: { body?: object; last?: boolean },
 ) => Promise<Answer<T>>;
 
 /** Address of the service: this file is below `{public_url}/connect/assets/…/`. */
@@ -135,7 +134,7 @@ export const BASE = new URL('../../..', import.meta.url).href.replace(/\/$/, '')
 
 /** Returns a function that calls with the user's JWT, or without one with this browser's cookie. */
 export function caller(token?: string): Call {
-  return async (method, path, body, last = false) => {
+  return async (method, path, { body, last = false } = {}) => {
     const headers = new Headers();
     if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
     if (method !== 'GET') headers.set('Content-Type', 'application/json');

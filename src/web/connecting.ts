@@ -149,7 +149,9 @@ export function createConnecting(
   }
 
   async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
-    const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, choice);
+    const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, {
+      body: choice,
+    });
     if (answer.ok) return void showOutcome(on, app, answer.value.result);
     return isOver(answer.problem) ? void fail(answer.problem, app) : answer.problem;
   }
@@ -260,7 +262,7 @@ export function createConnecting(
   async function endSession(): Promise<ConnectionResult | undefined> {
     if (!session) return undefined;
     const path = `/connect/sessions/${session.sessionId}/cancel`;
-    const answer = await call<Outcome>('POST', path, {}, true);
+    const answer = await call<Outcome>('POST', path, { last: true });
     return answer.ok ? answer.value.result : undefined;
   }
 }
@@ -279,7 +281,7 @@ function toAccounts(back: () => void): Way {
 type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
 
 function makeSession(call: Call, input: StartInput) {
-  return call<Session>('POST', '/connect/sessions', input);
+  return call<Session>('POST', '/connect/sessions', { body: input });
 }
 
 /** Returns the session's link on this origin. The choice is after the #, which no server sees. */

@@ -85,8 +85,7 @@ export function createInstalling(
       text.textContent = texts.saving;
       const credentials = Object.fromEntries(apps.map((app) => [app.connectorId, accountOf(app) ?? '']));
       const answer = await call<Omit<Installed, 'success'>>(installation ? 'PUT' : 'POST', path, {
-        config: read.config,
-        credentials,
+        body: { config: read.config, credentials },
       });
       button.classList.remove('busy');
       text.textContent = label;

@@ -96,7 +96,7 @@ function showAccount(
 
 async function authorize({ sessionId }: Session, choice: Choice): Promise<Problem | undefined> {
   const path = `/connect/sessions/${sessionId}/authorize`;
-  const answer = await call<{ authorizationUrl: string }>('POST', path, choice);
+  const answer = await call<{ authorizationUrl: string }>('POST', path, { body: choice });
   if (!answer.ok) return answer.problem;
   // The link is used now, so going back from the app leads to the page before it.
   location.replace(answer.value.authorizationUrl);
@@ -109,7 +109,7 @@ async function store(
   { app, choice }: { app: AppView; choice: Choice },
 ): Promise<Problem | undefined> {
   const path = `/connect/sessions/${session.sessionId}/credentials`;
-  const answer = await call<Outcome>('POST', path, choice);
+  const answer = await call<Outcome>('POST', path, { body: choice });
   if (!answer.ok) return answer.problem;
   goOn(frame, session, { outcome: answer.value, app });
   return undefined;

@@ -28,8 +28,7 @@ const listening = perDatabase((db) =>
 export async function runsOfEvents(
   tx: Transaction<Tables>,
   context: Pick<Base, 'clock' | 'keys' | 'db'>,
-  source: EventSource,
-  events: readonly NewEvent[],
+  { source, events }: { source: EventSource; events: readonly NewEvent[] },
 ): Promise<number> {
   const { rows } = await runKept(tx, listening(context.db), [source.sourceId]);
   let made = 0;

@@ -23,8 +23,9 @@ export async function reportEnd(
   { run, ending: { status, error } }: { run: RunRow; ending: Ending },
 ): Promise<void> {
   const facts = await factsOf(tx, run);
-  if (status === 'succeeded') return operator.notify(tx, run.environment, 'run.recovered', facts);
-  await operator.notify(tx, run.environment, 'run.failed', { ...facts, ...failureIn(error) });
+  if (status === 'succeeded')
+    return operator.notify(tx, run.environment, { type: 'run.recovered', data: facts });
+  await operator.notify(tx, run.environment, { type: 'run.failed', data: { ...facts, ...failureIn(error) } });
 }
 
 async function factsOf(tx: Transaction<Tables>, run: RunRow): Promise<JsonObject> {

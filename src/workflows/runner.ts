@@ -58,9 +58,9 @@ export function createRuns(): Runs {
   return {
     start,
     wake,
-    async onEvents(tx, context, source, events) {
+    async onEvents(tx, context, published) {
       const found = await (occasions ??= import('./occasions.ts'));
-      const made = await found.runsOfEvents(tx, context, source, events);
+      const made = await found.runsOfEvents(tx, context, published);
       // The caller's transaction commits within this time; if it takes longer, the next tick finds the runs.
       if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
       return made;

@@ -76,6 +76,13 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   };
 }
 
+/** A request whose server and caller are known. */
+interface Authenticated {
+  visit: McpVisit;
+  authentication: Authentication;
+  path: McpPath;
+}
+
 /** Checks a request and dispatches it: 401, 429, body, 403. Each check precedes the ones that cost more. */
 async function enter(context: Context, exchange: Exchange, visit: McpVisit): Promise<void> {
   const { req, res, headers } = visit;
@@ -100,9 +107,9 @@ async function enter(context: Context, exchange: Exchange, visit: McpVisit): Pro
   }
   switch (req.method) {
     case 'POST':
-      return post(context, exchange, visit, authentication, path);
+      return post(context, exchange, { visit, authentication, path });
     case 'GET':
-      return listen(context, exchange, visit, authentication, path);
+      return listen(context, exchange, { visit, authentication, path });
     case 'DELETE': {
       if (sessionIdOf(req) === undefined) throw notAllowed('DELETE');
       const session = exchange.session(await grant(context, visit, authentication), sessionIdOf(req));
@@ -117,9 +124,7 @@ async function enter(context: Context, exchange: Exchange, visit: McpVisit): Pro
 async function post(
   context: Context,
   exchange: Exchange,
-  visit: McpVisit,
-  authentication: Authentication,
-  path: McpPath,
+  { visit, authentication, path }: Authenticated,
 ): Promise<void> {
   const { req, res, headers } = visit;
   const key = `${authentication.live.server.serverId} ${authentication.caller.label}`;
@@ -171,9 +176,7 @@ async function post(
 async function listen(
   context: Context,
   exchange: Exchange,
-  visit: McpVisit,
-  authentication: Authentication,
-  path: McpPath,
+  { visit, authentication, path }: Authenticated,
 ): Promise<void> {
   const { req, res, headers } = visit;
   const sessionId = sessionIdOf(req);
