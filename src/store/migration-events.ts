@@ -4,6 +4,13 @@ import { index, stamped } from './tables.ts';
 
 /** Adds sources, subscriptions, the outbox, and the tables of polling and intake. */
 export async function events(tx: Transaction<Tables>): Promise<void> {
+  await sources(tx);
+  await subscriptions(tx);
+  await deliveries(tx);
+  await jobsAndMappings(tx);
+}
+
+async function sources(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -63,6 +70,10 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
     .addUniqueConstraint('inbox_once', ['source_id', 'dedupe_key'])
     .execute();
   await index(tx, 'inbox', ['processed_at', 'next_at']);
+}
+
+async function subscriptions(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
 
   await stamped(
     schema
@@ -101,6 +112,10 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
   await sql`create index subscriptions_of_listeners on subscriptions (environment) where kind = 'listener'`.execute(
     tx,
   );
+}
+
+async function deliveries(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
 
   await schema
     .createTable('events')
@@ -161,6 +176,10 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
     .addColumn('excerpt', 'text')
     .addPrimaryKeyConstraint('delivery_attempts_key', ['delivery_id', 'number'])
     .execute();
+}
+
+async function jobsAndMappings(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
 
   await stamped(
     schema

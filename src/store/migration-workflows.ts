@@ -4,6 +4,11 @@ import { index, stamped } from './tables.ts';
 
 /** Adds workflows: versions, installations, runs, and the results of their steps. */
 export async function workflows(tx: Transaction<Tables>): Promise<void> {
+  await definitions(tx);
+  await runs(tx);
+}
+
+async function definitions(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -57,6 +62,10 @@ export async function workflows(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'workflow_installations', ['user_id']);
   await index(tx, 'workflow_installations', ['source_id']);
   await index(tx, 'workflow_installations', ['fire_at']);
+}
+
+async function runs(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
 
   await stamped(
     schema

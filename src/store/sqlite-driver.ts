@@ -29,7 +29,7 @@ export function createSqliteDriver(
   disk: Disk,
   onFailure: (failure: Error) => void = () => {},
 ): Driver {
-  const statements = keptStatements(sqlite);
+  const tryRun = createRunner(sqlite);
   const syncs = createGroupSync(disk, onFailure);
   /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
@@ -45,41 +45,6 @@ export function createSqliteDriver(
     const next = queue.shift();
     if (next) next();
     else taken = false;
-  };
-
-  const run = <R>({ sql, parameters }: Query): Ran<R> => {
-    const { statement, changesRows } = statements(sql);
-    if (statement.reader) {
-      const rows = statement.all(...parameters) as R[];
-      return { rows, wrote: !statement.readonly && rows.length > 0 };
-    }
-    const { changes, lastInsertRowid } = statement.run(...parameters);
-    return {
-      insertId: BigInt(lastInsertRowid),
-      numAffectedRows: BigInt(changes),
-      rows: [],
-      wrote: !statement.readonly && (changes > 0 || !changesRows),
-    };
-  };
-  /** Runs a query, and retries while other processes write. */
-  const tryRun = <R>(query: Query): Ran<R> | Promise<Ran<R>> => {
-    try {
-      return run<R>(query);
-    } catch (error) {
-      if (isBusy(error)) return retry<R>(query);
-      throw sqliteFailure(error);
-    }
-  };
-  const retry = async <R>(query: Query): Promise<Ran<R>> => {
-    const until = performance.now() + PATIENCE_MS;
-    for (;;) {
-      await sleep(RETRY_EVERY_MS);
-      try {
-        return run<R>(query);
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > until) throw sqliteFailure(error);
-      }
-    }
   };
 
   /**
@@ -171,6 +136,46 @@ export function createSqliteDriver(
         sqlite.close();
       }
     },
+  };
+}
+
+/** Runs a query, and retries while other processes write. */
+type Runner = <R>(query: Query) => Ran<R> | Promise<Ran<R>>;
+
+function createRunner(sqlite: Sqlite.Database): Runner {
+  const statements = keptStatements(sqlite);
+  const run = <R>({ sql, parameters }: Query): Ran<R> => {
+    const { statement, changesRows } = statements(sql);
+    if (statement.reader) {
+      const rows = statement.all(...parameters) as R[];
+      return { rows, wrote: !statement.readonly && rows.length > 0 };
+    }
+    const { changes, lastInsertRowid } = statement.run(...parameters);
+    return {
+      insertId: BigInt(lastInsertRowid),
+      numAffectedRows: BigInt(changes),
+      rows: [],
+      wrote: !statement.readonly && (changes > 0 || !changesRows),
+    };
+  };
+  const retry = async <R>(query: Query): Promise<Ran<R>> => {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      await sleep(RETRY_EVERY_MS);
+      try {
+        return run<R>(query);
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > until) throw sqliteFailure(error);
+      }
+    }
+  };
+  return (query) => {
+    try {
+      return run(query);
+    } catch (error) {
+      if (isBusy(error)) return retry(query);
+      throw sqliteFailure(error);
+    }
   };
 }
 

@@ -113,51 +113,15 @@ export function createSessions(clock: Clock): Sessions {
       const siblings = owned.get(ownerOf({ serverId, caller: grant.caller })) ?? new Set();
       const [eldest] = siblings;
       if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);
-      const leave = new AbortController();
-      const atFirst = async () => grant;
-      const session: Session = {
-        sessionId: randomUUID(),
-        environment: grant.environment,
-        serverId,
-        caller: grant.caller,
-        userId: grant.userId,
-        protocolVersion,
-        abilities,
-        logLevel: undefined,
-        asked: new Map(),
-        gone: leave.signal,
-        subscriptions: new Set(),
-        newest: new Map(),
-        running: new Map(),
-        live: grant.live,
-        lastUsed: clock.now(),
-        open: new Map(),
-        ended: new Set(),
-        events: [],
-        eventBytes: 0,
-        nextEvent: 0,
-        nextStream: 0,
-        rights: atFirst,
-        endsAt: Infinity,
-        since: clock.now(),
-        listens(open) {
-          if (open) {
-            session.since = clock.now();
-            listening.add(session);
-            return;
-          }
-          listening.delete(session);
-          // The closed request must not stay in memory.
-          session.rights = atFirst;
-        },
-        notify: (method, params) => notify(session, method, params),
-        ping: () => ping(session),
-        // A client whose token expired reconnects with a newer one, and must find its session.
-        leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
-      };
+      const gone = new AbortController();
+      const session = newSession(
+        grant,
+        { protocolVersion, abilities, gone: gone.signal },
+        { clock, listening, end },
+      );
       sessions.set(session.sessionId, session);
       owned.set(ownerOf(session), siblings.add(session));
-      leaves.set(session, leave);
+      leaves.set(session, gone);
       return session;
     },
     find(sessionId, grant) {
@@ -182,6 +146,53 @@ export function createSessions(clock: Clock): Sessions {
       for (const session of sessions.values()) end(session);
     },
   };
+}
+
+function newSession(
+  grant: Grant,
+  client: Pick<Session, 'protocolVersion' | 'abilities' | 'gone'>,
+  { clock, listening, end }: { clock: Clock; listening: Set<Session>; end(session: Session): void },
+): Session {
+  const atFirst = async () => grant;
+  const session: Session = {
+    ...client,
+    sessionId: randomUUID(),
+    environment: grant.environment,
+    serverId: grant.live.server.serverId,
+    caller: grant.caller,
+    userId: grant.userId,
+    logLevel: undefined,
+    asked: new Map(),
+    subscriptions: new Set(),
+    newest: new Map(),
+    running: new Map(),
+    live: grant.live,
+    lastUsed: clock.now(),
+    open: new Map(),
+    ended: new Set(),
+    events: [],
+    eventBytes: 0,
+    nextEvent: 0,
+    nextStream: 0,
+    rights: atFirst,
+    endsAt: Infinity,
+    since: clock.now(),
+    listens(open) {
+      if (open) {
+        session.since = clock.now();
+        listening.add(session);
+        return;
+      }
+      listening.delete(session);
+      // The closed request must not stay in memory.
+      session.rights = atFirst;
+    },
+    notify: (method, params) => notify(session, method, params),
+    ping: () => ping(session),
+    // A client whose token expired reconnects with a newer one, and must find its session.
+    leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
+  };
+  return session;
 }
 
 /** Ends the standing stream. */
