@@ -1,9 +1,10 @@
 import { caller, type AppView, type Session } from './api.ts';
-import { createConnecting, type Modal } from './connecting.ts';
+import type { Modal } from './account-screen.ts';
+import { createConnecting } from './connecting.ts';
 import { drawFrame } from './frame.ts';
 import { createInstalling } from './install.ts';
 import { startOf } from './messages.ts';
-import { badged, drawLoading, drawStatement } from './screens.ts';
+import { badged, drawFailure, drawLoading, drawStatement } from './screens.ts';
 import type { Connected, ConnectionResult, InstallationResult } from './sdk-types.ts';
 import { texts } from './texts.ts';
 
@@ -16,9 +17,7 @@ type Result = ConnectionResult | InstallationResult;
 export async function runModal(environment: string): Promise<void> {
   const frame = drawFrame(() => void leave());
   if (window.parent === window) {
-    return frame.show(
-      drawStatement({ figure: badged(undefined, 'bad'), title: texts.failedTitle, lead: texts.notEmbedded }),
-    );
+    return frame.show(drawFailure(undefined, texts.notEmbedded, []));
   }
   frame.show(drawLoading(texts.loading));
 

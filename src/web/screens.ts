@@ -100,3 +100,8 @@ function drawAction({ label, run, href, quiet, danger }: Action, index: number):
     icon('outside'),
   );
 }
+
+/** Draws the statement that a flow failed. */
+export function drawFailure(app: AppView | undefined, lead: string, actions: Action[]): HTMLElement {
+  return drawStatement({ figure: badged(app, 'bad'), title: texts.failedTitle, lead, actions });
+}

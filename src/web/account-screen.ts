@@ -1,0 +1,140 @@
+import { drawAccount } from './account.ts';
+import {
+  BASE,
+  type AppView,
+  type Call,
+  type Choice,
+  type Outcome,
+  type Problem,
+  type Session,
+} from './api.ts';
+import { awaitConsent } from './consent.ts';
+import { canKeep } from './draft.ts';
+import type { Frame } from './frame.ts';
+import type { Start } from './messages.ts';
+import type { Action } from './screens.ts';
+import type { ConnectionResult } from './sdk-types.ts';
+import { texts } from './texts.ts';
+
+/** The modal around a flow. */
+export interface Modal {
+  frame: Frame;
+  call: Call;
+  environment: string;
+  start: Start;
+  tell(message: object): void;
+  leave(): void;
+}
+
+export type Way = Parameters<Frame['show']>[1];
+
+/** Called with the end of a connection. */
+interface Ends {
+  outcome(on: Session, app: AppView, outcome: ConnectionResult): void;
+  failed(problem: Problem, app: AppView): void;
+  keep: ((state: string) => void) | undefined;
+}
+
+/** The screen of one app: its form, and the consent that the form may begin. */
+interface AccountScreen {
+  show(on: Session, app: AppView, way: Way): void;
+  /** Ends the waiting for a consent. */
+  stop(): void;
+}
+
+export function createAccountScreen(
+  { frame, call, environment, start, tell, leave }: Modal,
+  ends: Ends,
+): AccountScreen {
+  let stopWaiting = (): void => {};
+  return { show: showAccount, stop: () => stopWaiting() };
+
+  function showAccount(on: Session, app: AppView, way: Way): void {
+    const screen = drawAccount({
+      session: on,
+      app,
+      asking: false,
+      submit: (choice) =>
+        choice.type === 'oauth2' ? consent(on, app, { choice, back: show }) : store(on, app, choice),
+    });
+    const show = (): void => frame.show(screen, way);
+    show();
+  }
+
+  async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
+    const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, {
+      body: choice,
+    });
+    if (answer.ok) return void ends.outcome(on, app, answer.value.result);
+    return isOver(answer.problem) ? void ends.failed(answer.problem, app) : answer.problem;
+  }
+
+  /**
+   * Runs a consent. Resolves with a problem when the service refuses the typed values; `back` then shows the form
+   * again.
+   */
+  function consent(
+    on: Session,
+    app: AppView,
+    { choice, back }: { choice: Choice; back: () => void },
+  ): Promise<Problem | undefined> {
+    return new Promise((resolve) => {
+      stopWaiting = awaitConsent(
+        {
+          frame,
+          call,
+          session: on,
+          app,
+          choice,
+          address: addressOf(on, choice),
+          elsewhere: () => elsewhere(on, app, choice),
+          leave,
+        },
+        {
+          onResult: (outcome) => resolve(void ends.outcome(on, app, outcome)),
+          failed: (problem) => resolve(void ends.failed(problem, app)),
+          refused(problem) {
+            back();
+            resolve(problem);
+          },
+        },
+      );
+    });
+  }
+
+  /**
+   * Returns the action for a blocked window. The whole page goes to the app, where it may return without loss.
+   * Otherwise a link opens a tab, which no browser blocks.
+   */
+  async function elsewhere(on: Session, app: AppView, choice: Choice): Promise<Action> {
+    const { returnTo, state = '' } = start;
+    const returns = returnTo !== undefined && (ends.keep === undefined || canKeep());
+    const account = on.reconnect;
+    const which = account ? { credentialId: account.credentialId } : { app: app.connectorId };
+    const options = { environment, ...which, returnTo, state };
+    const answer = returns ? await makeSession(call, options) : undefined;
+    if (!answer?.ok) return { label: texts.blockedTab(app.name), href: addressOf(on, choice) };
+    const url = addressOf(answer.value, choice);
+    const go = (): void => {
+      ends.keep?.(state);
+      tell({ gatehouse: 'redirect', url });
+    };
+    return { label: texts.blockedHere(app.name), run: go };
+  }
+}
+
+/** Returns whether the session is over. The user may start again here; behind a link the user needs a new link. */
+export function isOver({ code }: Problem): boolean {
+  return code === 'connect_session_expired' || code === 'connect_session_not_found';
+}
+
+type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
+
+export function makeSession(call: Call, input: StartInput) {
+  return call<Session>('POST', '/connect/sessions', { body: input });
+}
+
+/** Returns the session's link on this origin. The choice is after the #, which no server sees. */
+function addressOf({ link = '' }: Session, { connectorId, type }: Choice): string {
+  return `${BASE}/connect/s/${link.split('/').at(-1)}#${connectorId}/${type}`;
+}
