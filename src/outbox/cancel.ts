@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { updateInBatches } from '../store/batches.ts';
-import { IS_HANDED_OFF, WAITS } from './claim.ts';
+import { IS_HANDED_OFF, WAITS } from './due.ts';
 
 /**
  * Cancels the waiting deliveries of a disabled subscription in batches. One statement over 100,000 rows blocked all other

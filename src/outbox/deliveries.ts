@@ -4,7 +4,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { afterCursor, cutPage, MAX_OFFSET, type ListOrder, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
-import { IS_HANDED_OFF, WAITS } from './claim.ts';
+import { IS_HANDED_OFF, WAITS } from './due.ts';
 
 const ORDER: ListOrder<{ sequence: number }> = {
   columns: { sequence: 'whole' },

@@ -5,7 +5,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { SUBSCRIPTION_ORDER } from './claim.ts';
+import { SUBSCRIPTION_ORDER } from './due.ts';
 import { targetOf, type SubscriptionRow } from './target.ts';
 import type { NewEvent, EventSource } from './event.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../sources/context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { updateInBatches } from '../store/batches.ts';
-import { WAITS } from '../outbox/claim.ts';
+import { WAITS } from '../outbox/due.ts';
 
 const MAX_CHARS = 2000;
 /** Deliveries changed by one statement. It is small, because SQLite has one writer. */

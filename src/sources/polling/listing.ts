@@ -5,15 +5,15 @@ import type { ListSource } from '../../actions/list-page.ts';
 import type { Position, Positions } from '../../actions/positions.ts';
 import { listSource } from '../../actions/results.ts';
 import { sha256 } from '../../crypto/key-ring.ts';
-import { DAY, MINUTE, SECOND, parseHttpDate } from '../../lib/clock.ts';
+import { DAY, MINUTE, parseHttpDate } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
-import { canonicalJson, memoryOf, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
+import { canonicalJson, memoryOf, type Json, type JsonObject } from '../../lib/json.ts';
 import type { UpstreamContext } from '../../upstream/call.ts';
 import type { OpenCredential } from '../../upstream/credential.ts';
 import { listInputs } from '../../unified/inputs.ts';
-import { parseTime } from '../../unified/map.ts';
 import type { Continuation } from '../source.ts';
+import { boundedInput, furtherOn, idOf, isSettled, timeOf } from './record-times.ts';
 
 /** Upstream pages of one poll. The next poll continues with the rest. */
 const MAX_PAGES = 40;
@@ -323,26 +323,6 @@ async function readOnce(
   return walk;
 }
 
-/**
- * Returns the lower bound at which an ordered list continues when the app refuses further pages. Many apps do
- * so beyond some thousand records. The bound is the time of the last record less a second, because some apps
- * treat their bound as exclusive.
- */
-function furtherOn(model: UnifiedModel, bound: number, reached: number | null): number | undefined {
-  if (model.poll.order !== 'ascending' || model.poll.since === undefined || reached === null)
-    return undefined;
-  const after = reached - SECOND;
-  return after > bound ? after : undefined;
-}
-
-/**
- * Returns whether a record existed in this state when the listing began. A record without a time may have.
- */
-export function isSettled(model: UnifiedModel, record: Json, startedAt: number): boolean {
-  const at = timeOf(model, record);
-  return at === undefined || at <= startedAt;
-}
-
 function canShrink({ paging }: ListSource): boolean {
   return paging.style !== 'none' && paging.limitParam !== undefined;
 }
@@ -377,12 +357,6 @@ function pageSize({ paging }: ListSource): number {
   return paging.style === 'none' ? Number.MAX_SAFE_INTEGER : Math.min(paging.maxLimit, PAGE_RECORDS);
 }
 
-function boundedInput(model: UnifiedModel, input: JsonObject, since: number | undefined): JsonObject {
-  const { since: parameter, input: more } = model.poll;
-  const bound = parameter !== undefined && since !== undefined ? { [parameter]: boundOf(model, since) } : {};
-  return { ...input, ...more, ...bound };
-}
-
 function sourceOf(state: ListingState, actionId: string, input: JsonObject): ListSource {
   const { connector, credential, signal } = state.options;
   const action = connector.actions.get(actionId);
@@ -401,37 +375,6 @@ function sourceOf(state: ListingState, actionId: string, input: JsonObject): Lis
       return answer;
     },
   };
-}
-
-/**
- * Returns the lower bound in the app's format. Coarser formats are rounded down, so that no record is cut
- * off.
- */
-function boundOf(model: UnifiedModel, since: number): string | number {
-  const format = model.poll.sinceFormat ?? model.timeFormat;
-  const text =
-    format === 'seconds'
-      ? Math.floor(since / 1000)
-      : format === 'milliseconds'
-        ? since
-        : format === 'date'
-          ? new Date(since).toISOString().slice(0, 10)
-          : format === 'utc'
-            ? new Date(since).toISOString().slice(0, 19)
-            : new Date(Math.floor(since / 1000) * 1000).toISOString();
-  const { sinceTemplate } = model.poll;
-  return sinceTemplate === undefined ? text : sinceTemplate.replaceAll('{since}', String(text));
-}
-
-/** Returns the time of a record by which changes are found. */
-function timeOf(model: UnifiedModel, record: Json): number | undefined {
-  const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
-  return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
-}
-
-function idOf(model: UnifiedModel, record: Json): string | undefined {
-  const id = valueAt(record, model.remoteId);
-  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
 }
 
 function positionsInMemory(start: Continuation['position'] | undefined): Positions {

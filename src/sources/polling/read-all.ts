@@ -5,7 +5,8 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import { memoryOf, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
-import { isSettled, continueListing, readSince } from './listing.ts';
+import { continueListing, readSince } from './listing.ts';
+import { isSettled } from './record-times.ts';
 import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from '../source.ts';
 

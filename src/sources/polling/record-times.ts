@@ -1,0 +1,63 @@
+import { SECOND } from '../../lib/clock.ts';
+import { valueAt, type Json, type JsonObject } from '../../lib/json.ts';
+import type { UnifiedModel } from '../../connectors/events-format.ts';
+import { parseTime } from '../../unified/map.ts';
+
+/* The times of records, and the bounds of lists by them. */
+
+/**
+ * Returns the lower bound at which an ordered list continues when the app refuses further pages. Many apps do
+ * so beyond some thousand records. The bound is the time of the last record less a second, because some apps
+ * treat their bound as exclusive.
+ */
+export function furtherOn(model: UnifiedModel, bound: number, reached: number | null): number | undefined {
+  if (model.poll.order !== 'ascending' || model.poll.since === undefined || reached === null)
+    return undefined;
+  const after = reached - SECOND;
+  return after > bound ? after : undefined;
+}
+
+/**
+ * Returns whether a record existed in this state when the listing began. A record without a time may have.
+ */
+export function isSettled(model: UnifiedModel, record: Json, startedAt: number): boolean {
+  const at = timeOf(model, record);
+  return at === undefined || at <= startedAt;
+}
+
+export function boundedInput(model: UnifiedModel, input: JsonObject, since: number | undefined): JsonObject {
+  const { since: parameter, input: more } = model.poll;
+  const bound = parameter !== undefined && since !== undefined ? { [parameter]: boundOf(model, since) } : {};
+  return { ...input, ...more, ...bound };
+}
+
+/**
+ * Returns the lower bound in the app's format. Coarser formats are rounded down, so that no record is cut
+ * off.
+ */
+function boundOf(model: UnifiedModel, since: number): string | number {
+  const format = model.poll.sinceFormat ?? model.timeFormat;
+  const text =
+    format === 'seconds'
+      ? Math.floor(since / 1000)
+      : format === 'milliseconds'
+        ? since
+        : format === 'date'
+          ? new Date(since).toISOString().slice(0, 10)
+          : format === 'utc'
+            ? new Date(since).toISOString().slice(0, 19)
+            : new Date(Math.floor(since / 1000) * 1000).toISOString();
+  const { sinceTemplate } = model.poll;
+  return sinceTemplate === undefined ? text : sinceTemplate.replaceAll('{since}', String(text));
+}
+
+/** Returns the time of a record by which changes are found. */
+export function timeOf(model: UnifiedModel, record: Json): number | undefined {
+  const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
+  return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
+}
+
+export function idOf(model: UnifiedModel, record: Json): string | undefined {
+  const id = valueAt(record, model.remoteId);
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
+}
