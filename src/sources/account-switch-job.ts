@@ -23,8 +23,8 @@ export function accountSwitchJob(context: Pick<Base, 'db' | 'clock'>): JobKind {
         .executeTakeFirst();
       if (!held?.lease_token) return undefined;
       const still = { lease_token: held.lease_token };
-      await pruneSeen(context.db, sourceId, still, signal);
-      await pruneInbox(context.db, sourceId, still, signal);
+      await pruneSeen(context.db, sourceId, { still, signal });
+      await pruneInbox(context.db, sourceId, { still, signal });
       signal.throwIfAborted();
       // The lease differs when a further account switch happened during pruning. The job then runs again.
       return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;

@@ -44,7 +44,7 @@ export async function ensureSource(
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
   modelOf(connector, scope);
   const now = context.clock.now();
-  const native = await isNative({ ...context, db: tx }, connector, credential, scope);
+  const native = await isNative({ ...context, db: tx }, connector, { credential, scope });
   // This write locks the row. A transaction that ends the source for lack of consumers waits, and then sees
   // the new one.
   const found = await tx
@@ -167,8 +167,8 @@ export async function releaseSource(
  * batches. A million rows that a foreign key deletes would block other writers for seconds.
  */
 export async function deleteSource({ db }: Pick<Base, 'db'>, sourceId: string): Promise<void> {
-  await pruneSeen(db, sourceId, { status: 'ending' });
-  await pruneInbox(db, sourceId, { status: 'ending' });
+  await pruneSeen(db, sourceId, { still: { status: 'ending' } });
+  await pruneInbox(db, sourceId, { still: { status: 'ending' } });
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
@@ -176,7 +176,11 @@ export async function deleteSource({ db }: Pick<Base, 'db'>, sourceId: string): 
 type Still = { status: 'ending' } | { lease_token: string };
 
 /** Prunes the keys of records of a source while the condition holds. */
-export async function pruneSeen(db: Db, sourceId: string, still: Still, signal?: AbortSignal): Promise<void> {
+export async function pruneSeen(
+  db: Db,
+  sourceId: string,
+  { still, signal }: { still: Still; signal?: AbortSignal | undefined },
+): Promise<void> {
   await deleteInBatches(
     (limit) =>
       db
@@ -195,8 +199,7 @@ export async function pruneSeen(db: Db, sourceId: string, still: Still, signal?:
 export async function pruneInbox(
   db: Db,
   sourceId: string,
-  still: Still,
-  signal?: AbortSignal,
+  { still, signal }: { still: Still; signal?: AbortSignal | undefined },
 ): Promise<void> {
   await deleteInBatches(
     (limit) =>

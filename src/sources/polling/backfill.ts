@@ -49,10 +49,10 @@ export function backfillJob(context: PollContext): JobKind {
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const { records: all, isAll } = await recordsOf(context, source, signal);
       const oldUntil = Math.max(source.baselineAt + SECOND, row.subscribed_at - LARGEST_SKEW_MS);
-      const records = await notYetSent(context, source, subscriptionId, { all, oldUntil });
+      const records = await notYetSent(context, source, { subscriptionId, all, oldUntil });
       let left: Left = 'more';
       while (left === 'more' && !signal.aborted) {
-        left = await sendBatch(context, source, subscriptionId, records);
+        left = await sendBatch(context, source, { subscriptionId, records });
         await nextTurn();
       }
       if (left === 'more') return 0;
@@ -95,8 +95,7 @@ type Left = 'more' | 'none' | 'waits';
 async function sendBatch(
   context: PollContext,
   source: Source,
-  subscriptionId: string,
-  records: readonly Unified[],
+  { subscriptionId, records }: { subscriptionId: string; records: readonly Unified[] },
 ): Promise<Left> {
   const left = await context.db.transaction().execute(async (tx): Promise<Left> => {
     await holdSame(tx, source);
@@ -192,8 +191,7 @@ async function recordsOf(
 async function notYetSent(
   context: PollContext,
   source: Source,
-  subscriptionId: string,
-  { all, oldUntil }: { all: readonly Unified[]; oldUntil: number },
+  { subscriptionId, all, oldUntil }: { subscriptionId: string; all: readonly Unified[]; oldUntil: number },
 ): Promise<Unified[]> {
   const isOld = ({ createdAt = 0 }: Unified) => createdAt < oldUntil;
   const young = all.filter((record) => !isOld(record));

@@ -46,8 +46,8 @@ export function inventoryJob(context: PollContext): JobKind {
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const startedAt = context.clock.now();
       const { ids, complete } = await readIds(context, source, signal);
-      await storeListed(context, source, [...ids], startedAt);
-      const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
+      await storeListed(context, source, { remoteIds: [...ids], now: startedAt });
+      const gone = complete ? await missingOf(context, source, { ids, startedAt }) : [];
       // An app that lists nothing after many records more likely denies access than lost all of them.
       const isHidden = ids.size === 0 && gone.length > FEW;
       if (isHidden) await reportGapRisk(context, source, HIDDEN);
@@ -56,7 +56,7 @@ export function inventoryJob(context: PollContext): JobKind {
       const missing = isHidden ? [] : gone;
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();
-        await confirm(context, source, remoteId, signal);
+        await confirm(context, source, { remoteId, signal });
       }
       return missing.length > CONFIRMED_AT_ONCE ? GO_ON_MS : DAY;
     },
@@ -84,8 +84,7 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
 async function missingOf(
   context: PollContext,
   { sourceId }: Source,
-  ids: ReadonlySet<string>,
-  startedAt: number,
+  { ids, startedAt }: { ids: ReadonlySet<string>; startedAt: number },
 ): Promise<string[]> {
   // Records that polls and webhooks observed since the last inventory have no `p:` key.
   const seen = await timesOf(context, sourceId, 'c');
@@ -118,12 +117,11 @@ async function timesOf(
 async function confirm(
   context: PollContext,
   source: Source,
-  remoteId: string,
-  signal: AbortSignal,
+  { remoteId, signal }: { remoteId: string; signal: AbortSignal },
 ): Promise<void> {
   // The attempt is stored first, so that a record on which the app fails does not delay the others.
   await storeAttempt(context, source, remoteId);
-  if (!(await isGone(context, source, remoteId, signal))) return;
+  if (!(await isGone(context, source, { remoteId, signal }))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
     await holdSame(tx, source);
     const deleteKeys = (keys: string[]) =>
@@ -136,7 +134,7 @@ async function confirm(
     const { numDeletedRows } = await deleteKeys([`p:${remoteId}`, `c:${remoteId}`]);
     if (numDeletedRows === 0n) return 0;
     const id = unifiedId(source.scope, source.credentialId, remoteId);
-    return recordDeletion(tx, context, source, { id, remoteId });
+    return recordDeletion(tx, context, { source, record: { id, remoteId } });
   });
   if (deliveries > 0) context.dispatcher.wake();
 }
@@ -156,8 +154,7 @@ async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId
 async function isGone(
   context: PollContext,
   source: Source,
-  remoteId: string,
-  signal: AbortSignal,
+  { remoteId, signal }: { remoteId: string; signal: AbortSignal },
 ): Promise<boolean> {
   const { environment, connectorId, credentialId } = source;
   const connector = context.catalog.connector(environment, connectorId);
@@ -176,8 +173,7 @@ async function isGone(
 async function storeListed(
   { db }: PollContext,
   source: Source,
-  remoteIds: readonly string[],
-  now: number,
+  { remoteIds, now }: { remoteIds: readonly string[]; now: number },
 ): Promise<void> {
   for (let at = 0; at < remoteIds.length; at += KEYS_AT_ONCE) {
     await db.transaction().execute(async (tx) => {

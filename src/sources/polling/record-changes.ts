@@ -81,9 +81,11 @@ export async function recordChanges(
   const fresh = await storeKeys(
     stored,
     keys.flatMap(({ created, version }) => [created, version]),
-    now,
-    // For a record that occurs twice in one batch, the first state counts.
-    new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
+    {
+      now,
+      // For a record that occurs twice in one batch, the first state counts.
+      states: new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
+    },
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
   const deleted = await storedDeletions(
@@ -128,7 +130,7 @@ export async function recordChanges(
       : isUpdate && 'updated';
     if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
   }
-  await storeStates(tx, source.sourceId, changed, newest);
+  await storeStates(tx, source.sourceId, { remoteIds: changed, newest });
   await deleteKeys(tx, source.sourceId, late);
   // Only the app knows whether a late observation is an earlier state or the present one. A poll asks it.
   if (late.length > 0 || [...deleted.values()].includes('late'))
@@ -210,8 +212,7 @@ function isReturned(record: Unified, state: string, newest: Newest | undefined):
 async function storeStates(
   tx: Transaction<Tables>,
   sourceId: string,
-  remoteIds: Iterable<string>,
-  newest: ReadonlyMap<string, Newest>,
+  { remoteIds, newest }: { remoteIds: Iterable<string>; newest: ReadonlyMap<string, Newest> },
 ): Promise<void> {
   const rows = [...remoteIds].toSorted().flatMap((remoteId) => {
     const known = newest.get(remoteId);
@@ -308,7 +309,9 @@ export async function recordUnreadable(
   records: readonly Json[],
 ): Promise<number> {
   const keys = records.map((record) => `x:${sha256(canonicalJson(record)).slice(0, 24)}`);
-  const fresh = await db.transaction().execute((tx) => storeKeys({ db, tx, sourceId }, keys, clock.now()));
+  const fresh = await db
+    .transaction()
+    .execute((tx) => storeKeys({ db, tx, sourceId }, keys, { now: clock.now() }));
   return fresh.size;
 }
 
@@ -316,12 +319,11 @@ export async function recordUnreadable(
 export async function recordDeletion(
   tx: Transaction<Tables>,
   context: EventContext,
-  source: Source,
-  { id, remoteId }: { id: string; remoteId: string },
+  { source, record: { id, remoteId } }: { source: Source; record: { id: string; remoteId: string } },
 ): Promise<number> {
   const now = context.clock.now();
   const stored = { db: context.db, tx, sourceId: source.sourceId };
-  const fresh = await storeKeys(stored, [`d:${remoteId}`], now);
+  const fresh = await storeKeys(stored, [`d:${remoteId}`], { now });
   if (fresh.size === 0) return 0;
   // A record that returns under its id counts as new.
   await deleteKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
@@ -379,8 +381,7 @@ function versionOf({ updatedAt, body }: Unified): string {
 async function storeKeys(
   { db, tx, sourceId }: StoredKeys,
   keys: readonly string[],
-  now: number,
-  states: ReadonlyMap<string, string> = new Map(),
+  { now, states = new Map() }: { now: number; states?: ReadonlyMap<string, string> | undefined },
 ): Promise<Set<string>> {
   // Keys are inserted in sorted order. Otherwise two transactions could deadlock.
   const rows = [...new Set(keys)].toSorted().map((key) => ({

@@ -117,8 +117,7 @@ export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
 export async function interpretEvent(
   connector: Connector,
   webhooks: Webhooks,
-  scope: EventScope,
-  { topic: name, body }: Pick<HookEvent, 'topic' | 'body'>,
+  { scope, topic: name, body }: Pick<HookEvent, 'topic' | 'body'> & { scope: EventScope },
 ): Promise<EventInterpretation> {
   const topic = webhooks.topics[scope]?.find((one) => one.topic === name);
   if (!topic) return { kind: 'nothing' };

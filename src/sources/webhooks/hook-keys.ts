@@ -34,8 +34,7 @@ export async function keysOf(
 export async function isNative(
   context: KeysContext,
   connector: Connector,
-  credential: Credential,
-  scope: EventScope,
+  { credential, scope }: { credential: Credential; scope: EventScope },
 ): Promise<boolean> {
   const { webhooks } = connector.definition;
   if (webhooks?.topics[scope] === undefined) return false;

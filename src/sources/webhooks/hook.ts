@@ -38,8 +38,7 @@ export function openHook(
 export async function saveHook(
   { db, clock, keys, hashKey }: Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>,
   source: Source,
-  value: Hook,
-  more: Updateable<Tables['sources']> = {},
+  { value, more = {} }: { value: Hook; more?: Updateable<Tables['sources']> | undefined },
 ): Promise<void> {
   const sealed = keys.seal(JSON.stringify(value), binding(source.sourceId));
   const { numUpdatedRows } = await db

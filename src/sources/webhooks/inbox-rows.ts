@@ -129,7 +129,7 @@ export async function postpone(
   const reason = error.message.slice(0, 500);
   if (attempts >= MAX_ATTEMPTS) {
     context.log.error(facts, 'webhook given up, its events are missing unless the app sends it again');
-    return giveUp(context, source, row, { attempts, reason });
+    return giveUp(context, source, { row, attempts, reason });
   }
   context.log.warn(facts, 'webhook postponed');
   const wishedMs = isOut ? age : SHORTEST_RETRY_MS * 3 ** Math.min(attempts - 1, 8);
@@ -149,8 +149,7 @@ export async function postpone(
 async function giveUp(
   context: PollContext,
   source: Source,
-  row: Row,
-  { attempts, reason }: { attempts: number; reason: string },
+  { row, attempts, reason }: { row: Row; attempts: number; reason: string },
 ): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     const { numUpdatedRows } = await tx

@@ -57,7 +57,7 @@ export async function interpret(
   const { source, connector } = sender;
   const { webhooks } = connector.definition;
   if (!webhooks) return { kind: 'nothing' };
-  const interpreted = await interpretEvent(connector, webhooks, source.scope, { topic, body });
+  const interpreted = await interpretEvent(connector, webhooks, { scope: source.scope, topic, body });
   switch (interpreted.kind) {
     case 'nothing':
     case 'fetch':
@@ -107,7 +107,7 @@ export async function publishInterpretations(
     if (interpretation.kind === 'observed') observations.push(interpretation.observation);
     if (interpretation.kind === 'deleted') {
       await flush();
-      deliveries += await recordDeletion(tx, context, source, interpretation);
+      deliveries += await recordDeletion(tx, context, { source, record: interpretation });
     }
   }
   await flush();

@@ -74,7 +74,7 @@ export function registerJob(context: RegisterContext): JobKind {
  */
 async function register(context: RegisterContext, found: Registration): Promise<string | undefined> {
   const { source, connector, credential, webhooks } = found;
-  if (!(await isNative(context, connector, credential, source.scope)))
+  if (!(await isNative(context, connector, { credential, scope: source.scope })))
     return 'The credential lacks values that webhooks of the app require.';
   const hook = openHook(context, source) ?? (await beginHook(context, source));
   const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
@@ -86,7 +86,7 @@ async function register(context: RegisterContext, found: Registration): Promise<
       if (!one.isHere) await removeEarlier(context, found, one);
       else if (!one.isAlive) await remove(context, found, one);
     }
-    for (const topic of wanted) await renew(context, found, hook, { there, address, topic, topics });
+    for (const topic of wanted) await renew(context, found, { hook, one: { there, address, topic, topics } });
   } catch (error) {
     if (!isRejection(error)) throw error;
     return error.message;
@@ -116,7 +116,11 @@ interface Topic {
 }
 
 /** Adopts the registration of a topic, or creates one. */
-async function renew(context: RegisterContext, found: Registration, hook: Hook, one: Topic): Promise<void> {
+async function renew(
+  context: RegisterContext,
+  found: Registration,
+  { hook, one }: { hook: Hook; one: Topic },
+): Promise<void> {
   const { there, topic } = one;
   const known = there?.ours.findLast((ours) => ours.topic === topic && ours.isHere && ours.isAlive)?.id;
   const stored = hook.ids[topic];
@@ -128,12 +132,12 @@ async function renew(context: RegisterContext, found: Registration, hook: Hook, 
     // did not store is lost.
     const isLost = stored !== current && found.webhooks.register.create.secret !== undefined;
     if (!isLost && !(topic === '*' && hasOtherTopics(hook, one.topics))) {
-      if (stored !== current) await storeRegistration(context, found, hook, { topic, id: current });
+      if (stored !== current) await storeRegistration(context, found, { hook, topic, id: current });
       return;
     }
     await remove(context, found, { topic, id: current });
   }
-  await add(context, found, hook, one);
+  await add(context, found, { hook, one });
 }
 
 /**
@@ -148,13 +152,12 @@ function hasOtherTopics({ topics }: Hook, wanted: readonly string[]): boolean {
 async function add(
   context: RegisterContext,
   found: Registration,
-  hook: Hook,
-  { address, topic, topics }: Topic,
+  { hook, one: { address, topic, topics } }: { hook: Hook; one: Topic },
 ): Promise<void> {
-  const made = await create(context, found, topic, { address, topics, secret: hook.secret });
+  const made = await create(context, found, { topic, names: { address, topics, secret: hook.secret } });
   if (made.secret !== undefined) hook.secret = made.secret;
   hook.topics = topics;
-  await storeRegistration(context, found, hook, { topic, id: made.id });
+  await storeRegistration(context, found, { hook, topic, id: made.id });
 }
 
 /**
@@ -164,27 +167,29 @@ async function add(
 async function storeRegistration(
   context: RegisterContext,
   { source }: Registration,
-  hook: Hook,
-  { topic, id }: Pick<Registered, 'topic' | 'id'>,
+  { hook, topic, id }: Pick<Registered, 'topic' | 'id'> & { hook: Hook },
 ): Promise<void> {
   hook.ids[topic] = id;
-  await saveHook(context, source, hook, { next_poll_at: context.clock.now() });
+  await saveHook(context, source, { value: hook, more: { next_poll_at: context.clock.now() } });
 }
 
 /** Creates our token and secret, and stores them before the app receives them. */
 async function beginHook(context: RegisterContext, source: Source): Promise<Hook> {
   const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
-  await saveHook(context, source, hook);
+  await saveHook(context, source, { value: hook });
   return hook;
 }
 
 /** Stores that all topics are registered. A source that was polled after a rejection becomes native again. */
 async function saveRegistered(context: RegisterContext, source: Source, hook: Hook): Promise<void> {
-  await saveHook(context, source, hook, {
-    kind: 'native',
-    hook_state: 'registered',
-    // The app may have dropped the stored registrations while it was not asked, so one poll closes the gap.
-    ...(source.hookState === 'registered' ? {} : { next_poll_at: context.clock.now() }),
+  await saveHook(context, source, {
+    value: hook,
+    more: {
+      kind: 'native',
+      hook_state: 'registered',
+      // The app may have dropped the stored registrations while it was not asked, so one poll closes the gap.
+      ...(source.hookState === 'registered' ? {} : { next_poll_at: context.clock.now() }),
+    },
   });
 }
 

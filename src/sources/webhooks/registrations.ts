@@ -141,16 +141,19 @@ export async function listed(
 export async function create(
   context: RegisterContext,
   found: Registration,
-  topic: string,
-  names: { readonly [name: string]: Json },
+  { topic, names }: { topic: string; names: { readonly [name: string]: Json } },
 ): Promise<{ id: string; secret: string | undefined }> {
   const { connector, webhooks } = found;
   const { create: how } = webhooks.register;
-  const input = await inputOf(context, found, how.input, topic, {
-    ...names,
-    topic: topic === '*' ? '' : topic,
+  const input = await inputOf(context, found, {
+    input: how.input,
+    topicName: topic,
+    names: {
+      ...names,
+      topic: topic === '*' ? '' : topic,
+    },
   });
-  const answer = await call(context, found, how.action, input);
+  const answer = await call(context, found, { actionId: how.action, input });
   const id = valueAt(answer.value, how.id);
   if (typeof id !== 'string' && typeof id !== 'number') {
     throw new GatehouseError(
@@ -169,8 +172,15 @@ export async function remove(
 ): Promise<void> {
   const { action, param, input } = found.webhooks.register.delete;
   try {
-    const filled = await inputOf(context, found, input, topic, { id, topic: topic === '*' ? '' : topic });
-    await call(context, found, action, { ...filled, ...(param === undefined ? {} : { [param]: id }) });
+    const filled = await inputOf(context, found, {
+      input,
+      topicName: topic,
+      names: { id, topic: topic === '*' ? '' : topic },
+    });
+    await call(context, found, {
+      actionId: action,
+      input: { ...filled, ...(param === undefined ? {} : { [param]: id }) },
+    });
   } catch (error) {
     const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
     if (status !== 404 && status !== 410) throw error;
@@ -183,9 +193,15 @@ export async function remove(
 async function inputOf(
   context: RegisterContext,
   { source, connector, credential, webhooks }: Registration,
-  input: { readonly [name: string]: Json },
-  topicName: string,
-  names: { readonly [name: string]: Json },
+  {
+    input,
+    topicName,
+    names,
+  }: {
+    input: { readonly [name: string]: Json };
+    topicName: string;
+    names: { readonly [name: string]: Json };
+  },
 ): Promise<JsonObject> {
   const field = fieldsOf(openCredential(context, connector, credential));
   const topic = webhooks.topics[source.scope]?.find((one) => one.topic === topicName);
@@ -199,8 +215,7 @@ async function inputOf(
 async function call(
   context: RegisterContext,
   found: Registration,
-  actionId: string,
-  input: JsonObject,
+  { actionId, input }: { actionId: string; input: JsonObject },
 ): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
   const action = actionOf(found.connector, actionId);
   return withCredential(context, found, async (credential) => {

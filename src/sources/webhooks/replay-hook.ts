@@ -22,7 +22,7 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
   if (Array.isArray(value)) return value;
   const { expect } = example;
   const request = toRequest(example);
-  const genuine = isGenuine(webhooks.verify, request, value, Date.parse(example.at));
+  const genuine = isGenuine(webhooks.verify, request, { value, now: Date.parse(example.at) });
   if (genuine !== expect.genuine)
     return [{ field: 'expect.genuine', rule: `should be ${expect.genuine}, is ${genuine}` }];
   if (!genuine) return [];
@@ -35,7 +35,7 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
     });
   const events: Expected[] = [];
   for (const one of first ? [first, ...others] : [])
-    events.push(...(await eventsOf(connector, webhooks, example, one)));
+    events.push(...(await eventsOf(connector, webhooks, { example, event: one })));
   if (!isDeepStrictEqual(events, expect.events)) {
     const rule = `should be ${JSON.stringify(expect.events)}, is ${JSON.stringify(events)}`;
     faults.push({ field: 'expect.events', rule });
@@ -46,12 +46,14 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
 async function eventsOf(
   connector: Connector,
   webhooks: Webhooks,
-  { scope }: HookExample,
-  event: { topic: string; body: Parameters<typeof interpretEvent>[3]['body'] },
+  {
+    example: { scope },
+    event,
+  }: { example: HookExample; event: { topic: string; body: Parameters<typeof interpretEvent>[2]['body'] } },
 ): Promise<Expected[]> {
   const events: Expected[] = [];
   for (const one of scope === undefined ? SCOPES_OF_EVENTS : [scope]) {
-    const interpretation = await interpretEvent(connector, webhooks, one, event);
+    const interpretation = await interpretEvent(connector, webhooks, { ...event, scope: one });
     if (interpretation.kind === 'nothing') continue;
     if (interpretation.kind === 'changed') events.push({ event: 'changed' });
     else if (interpretation.kind === 'deleted')

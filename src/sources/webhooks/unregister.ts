@@ -102,6 +102,6 @@ async function removeAll(context: RegisterContext, found: Registration): Promise
   for (const one of [...ours, ...unlisted]) {
     await remove(context, found, one);
     hook.ids = Object.fromEntries(Object.entries(hook.ids).filter(([, id]) => id !== one.id));
-    await saveHook(context, found.source, hook);
+    await saveHook(context, found.source, { value: hook });
   }
 }

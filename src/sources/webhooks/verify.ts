@@ -29,8 +29,7 @@ type ValueOf = (name: string) => string | undefined;
 export function isGenuine(
   verify: HookVerification,
   request: HookRequest,
-  value: ValueOf,
-  now: number,
+  { value, now }: { value: ValueOf; now: number },
 ): boolean {
   return createVerifier(verify, value)(request, now);
 }

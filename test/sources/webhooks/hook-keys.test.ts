@@ -49,7 +49,8 @@ function connectorOf({ connectorId }: Credential) {
   return connector;
 }
 
-const native = (one: Credential) => isNative(service.context, connectorOf(one), one, 'commerce/orders');
+const native = (one: Credential) =>
+  isNative(service.context, connectorOf(one), { credential: one, scope: 'commerce/orders' });
 
 const shop = { shop: 'my-shop' };
 const parse = { serverUrl: 'https://api.example.com/parse', applicationId: 'shop', restApiKey: 'rest_0123' };
