@@ -17,7 +17,7 @@ import type { Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-c
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
 import { completed, withFilled, type Denies } from './reads.ts';
-import { readList, readValue, splitWindow } from './results.ts';
+import { readList, readValue, splitWindow } from './read-results.ts';
 
 /** A request to run an action, from REST or MCP. */
 export interface ExecuteRequest extends Notices {

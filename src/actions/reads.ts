@@ -9,7 +9,7 @@ import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.t
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { mapValue } from '../upstream/expression.ts';
-import { readValue } from './results.ts';
+import { readValue } from './read-results.ts';
 
 /** Number of reads of one call that run at the same time. The limits of the connector apply to them too. */
 const AT_ONCE = 5;

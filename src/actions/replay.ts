@@ -8,12 +8,12 @@ import { unsavedCredential } from '../credentials/open.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
-import type { OpenCredential } from '../upstream/credential.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readPage } from './pages.ts';
 import { completed, withFilled } from './reads.ts';
-import { listSource, readValue, splitWindow } from './results.ts';
+import { listSource, readValue, splitWindow } from './read-results.ts';
 
 /** The fixed key in examples, where a live call has a random key. */
 const EXAMPLE_KEY = 'example-key';

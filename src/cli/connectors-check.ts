@@ -15,7 +15,7 @@ import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
-import { replayUnified } from '../unified/replay.ts';
+import { replayUnified } from '../unified/replay-mapping.ts';
 import { scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
 import { StartError } from './faults.ts';
 

@@ -8,7 +8,7 @@ import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open.ts';
-import { probeWrite } from '../store/probe.ts';
+import { probeWrite } from '../store/write-probe.ts';
 import type { Finding } from './finding.ts';
 
 const MOST_SKEW_MS = 30 * SECOND;

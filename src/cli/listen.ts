@@ -5,8 +5,8 @@ import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { OpenContext } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
-import { READ_BYTES } from '../outbox/attempt.ts';
-import { TIMING } from '../outbox/claim.ts';
+import { READ_BYTES } from '../outbox/delivery-attempt.ts';
+import { TIMING } from '../outbox/claim-deliveries.ts';
 import {
   closeListener,
   hear,

@@ -5,7 +5,7 @@ import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
-import type { OpenCredential } from '../upstream/credential.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
 

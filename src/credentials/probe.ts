@@ -6,7 +6,7 @@ import { callUpstream } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import type { Account } from './credential.ts';
-import type { OpenCredential } from '../upstream/credential.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 
 export type ProbeContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 

@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { whileRenewing } from '../runtime/lease.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
-import { acquireLease, extendLease, readLeased, releaseLease } from './lease.ts';
+import { acquireLease, extendLease, readLeased, releaseLease } from './renewal-lease.ts';
 import { endCredential } from './health.ts';
 import { isRenewable, renew } from './renew.ts';
 import { workedJustNow } from './refusal.ts';

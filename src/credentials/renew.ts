@@ -8,7 +8,7 @@ import { backoff } from '../runtime/backoff.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './health.ts';
-import { extendLease, readLeased, type Lease } from './lease.ts';
+import { extendLease, readLeased, type Lease } from './renewal-lease.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
 import { clientCredentialsTokens, OAuthRefusal, refreshTokens, type Tokens } from './oauth.ts';
 import { openCredential, openValues } from './open.ts';

@@ -5,7 +5,7 @@ import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
-import { readLeased } from './lease.ts';
+import { readLeased } from './renewal-lease.ts';
 import type { Tokens } from './oauth.ts';
 import { openValues, sealValues } from './open.ts';
 import { refreshByOf, renewAtOf } from './renewal-times.ts';

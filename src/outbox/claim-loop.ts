@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { claim, claimRequests, withoutHeld } from './claim.ts';
+import { claim, claimRequests, withoutHeld } from './claim-deliveries.ts';
 import { dueSubscriptions } from './due.ts';
 import type { Queue } from './queue.ts';
 import type { Queues } from './queues.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from '../store/schema.ts';
-import type { Item } from './claim.ts';
-import type { Target } from './target.ts';
+import type { Item } from './claim-deliveries.ts';
+import type { Target } from './delivery-target.ts';
 import type { Base } from '../base.ts';
 import type { EventTriggers } from './ports.ts';
 

@@ -6,14 +6,14 @@ import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import { TIMING, type Timing } from './claim.ts';
+import { TIMING, type Timing } from './claim-deliveries.ts';
 import { createHandoffs, type Handoffs } from './handoffs.ts';
 import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';
 import { Queues } from './queues.ts';
 import { Sender } from './sender.ts';
 import { startSweeps, type Sweep } from './sweeps.ts';
-import type { Target } from './target.ts';
+import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 
 type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Db, Tables } from '../store/schema.ts';
-import type { Target } from './target.ts';
+import type { Target } from './delivery-target.ts';
 
 /* Finds due deliveries. */
 

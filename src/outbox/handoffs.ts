@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
-import type { Item } from './claim.ts';
-import type { Target } from './target.ts';
+import type { Item } from './claim-deliveries.ts';
+import type { Target } from './delivery-target.ts';
 
 type Tx = Transaction<Tables>;
 

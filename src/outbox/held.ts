@@ -1,6 +1,6 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Capacity } from './capacity.ts';
-import type { Item } from './claim.ts';
+import type { Item } from './claim-deliveries.ts';
 
 /** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
 export class Held extends Crowd<Item> {

@@ -5,8 +5,8 @@ import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
-import type { Disabled } from './outcome.ts';
-import type { SubscriptionRow } from './target.ts';
+import type { Disabled } from './delivery-outcome.ts';
+import type { SubscriptionRow } from './delivery-target.ts';
 
 /** Events that an environment sends to its operator, at `eventsAddress` of the settings. */
 export const OPERATOR_EVENTS = [

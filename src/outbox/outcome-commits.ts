@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createGroupCommit } from '../store/group-commit.ts';
-import { cancelWaiting } from './cancel.ts';
+import { cancelWaiting } from './cancel-deliveries.ts';
 import { announceDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
-import { recordOutcomes, type Disabled, type Outcome } from './outcome.ts';
+import { recordOutcomes, type Disabled, type Outcome } from './delivery-outcome.ts';
 
 /** Stores the outcomes of attempts, many in one commit. */
 export interface Outcomes {

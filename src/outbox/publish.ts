@@ -6,7 +6,7 @@ import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
-import { targetOf, type SubscriptionRow } from './target.ts';
+import { targetOf, type SubscriptionRow } from './delivery-target.ts';
 import type { NewEvent, EventSource } from './event.ts';
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'dispatcher'>;

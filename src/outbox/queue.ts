@@ -1,9 +1,9 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Stop } from '../lib/stop.ts';
-import { slotAt, type Item } from './claim.ts';
+import { slotAt, type Item } from './claim-deliveries.ts';
 import { emptyUsage, type Usage } from './capacity.ts';
-import type { Outcome } from './outcome.ts';
-import type { Target } from './target.ts';
+import type { Outcome } from './delivery-outcome.ts';
+import type { Target } from './delivery-target.ts';
 
 /**
  * The deliveries of one subscription in this process. A degraded queue sends one delivery at a time, from a capacity of

@@ -2,10 +2,10 @@ import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { Capacity } from './capacity.ts';
 import { Held } from './held.ts';
-import type { Item } from './claim.ts';
+import type { Item } from './claim-deliveries.ts';
 import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
 import { createReleases, type Releases } from './releases.ts';
-import type { Target } from './target.ts';
+import type { Target } from './delivery-target.ts';
 
 /** The queues of this process by subscription, the deliveries in them, and the capacity that they share. */
 export class Queues {

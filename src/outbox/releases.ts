@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import type { Crowd } from '../lib/crowd.ts';
-import { release, type Item } from './claim.ts';
+import { release, type Item } from './claim-deliveries.ts';
 
 /** Releases deliveries that this process leased and will not send, in the background. */
 export interface Releases {

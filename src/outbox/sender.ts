@@ -3,15 +3,15 @@ import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import { TimerAfterSending } from '../lib/sending.ts';
 import { Stop } from '../lib/stop.ts';
-import { attempt } from './attempt.ts';
+import { attempt } from './delivery-attempt.ts';
 import type { ClaimLoop } from './claim-loop.ts';
-import type { Item, Timing } from './claim.ts';
+import type { Item, Timing } from './claim-deliveries.ts';
 import type { Outcomes } from './outcome-commits.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './delivery-outcome.ts';
 import { concurrencyOf, end, isOnHold, retarget, slotOf, underWay, updateHealth } from './queue.ts';
 import type { Queue, Run } from './queue.ts';
 import type { Queues } from './queues.ts';
-import { readTargets } from './target.ts';
+import { readTargets } from './delivery-target.ts';
 
 type SenderContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 

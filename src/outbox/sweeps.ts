@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
-import { cancelLeftovers } from './cancel.ts';
+import { cancelLeftovers } from './cancel-deliveries.ts';
 import { deleteOldEvents } from './retention.ts';
 
 const SWEEP_MS = 10 * MINUTE;

@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { probeWrite } from '../store/probe.ts';
+import { probeWrite } from '../store/write-probe.ts';
 
 const LOOK_EVERY_MS = 250;
 const BLOCKED_MS = SECOND;

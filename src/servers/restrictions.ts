@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Action } from '../connectors/catalog.ts';
 import type { Effect } from '../connectors/effects.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
-import { compileActions } from './patterns.ts';
+import { compileActions } from './name-patterns.ts';
 
 const MAX_STARS = 4;
 const mode = z.enum(['allowlist', 'blocklist']).optional();

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-/** Adds rows that are written and removed to check whether the database takes writes (probe.ts). */
+/** Adds rows that are written and removed to check whether the database takes writes (write-probe.ts). */
 export async function writeProbes(tx: Transaction<Tables>): Promise<void> {
   await tx.schema
     .createTable('write_probes')

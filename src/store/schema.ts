@@ -179,7 +179,7 @@ export interface Tables extends EventTables, WorkflowTables {
     expires_at: number;
     created_at: number;
   };
-  /** See probe.ts: each row is removed right after it was written. */
+  /** See write-probe.ts: each row is removed right after it was written. */
   write_probes: { probe_id: string; at: number; filler: string };
   /** Custom fields of unified models: an operator's expressions for an environment, a connector or a credential. */
   field_mappings: {

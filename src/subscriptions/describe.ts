@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
-import { sealBinding, type SubscriptionRow } from '../outbox/target.ts';
+import { sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
 
 type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 

@@ -4,10 +4,10 @@ import type { Credential } from '../credentials/credential.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/environments.ts';
-import { requestOf } from '../outbox/attempt.ts';
+import { requestOf } from '../outbox/delivery-attempt.ts';
 import { ensureSource } from '../sources/sources.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
-import { sealBinding, toTarget, type Target } from '../outbox/target.ts';
+import { sealBinding, toTarget, type Target } from '../outbox/delivery-target.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { deleteDeliveries } from './subscriptions.ts';
 

@@ -1,11 +1,11 @@
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/environments.ts';
 import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
-import { cancelWaiting } from '../outbox/cancel.ts';
+import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
-import { sealBinding } from '../outbox/target.ts';
+import { sealBinding } from '../outbox/delivery-target.ts';
 
 /**
  * Sets the address of operator events; null ends them. Returns the secret when this call created the subscription.

@@ -9,7 +9,7 @@ import type { Environment } from '../store/environments.ts';
 import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
 import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
 import { requireSubscription } from './subscriptions.ts';
-import type { SubscriptionRow } from '../outbox/target.ts';
+import type { SubscriptionRow } from '../outbox/delivery-target.ts';
 
 type Tx = Transaction<Tables>;
 

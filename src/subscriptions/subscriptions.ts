@@ -13,12 +13,17 @@ import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../sto
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
-import { cancelWaiting } from '../outbox/cancel.ts';
+import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { deleteSource, ensureSource } from '../sources/sources.ts';
-import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from '../outbox/target.ts';
+import {
+  previousSecrets,
+  sealBinding,
+  type PreviousSecret,
+  type SubscriptionRow,
+} from '../outbox/delivery-target.ts';
 
 export type SubscriptionContext = Pick<
   Context,

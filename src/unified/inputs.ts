@@ -2,7 +2,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import { filledInput } from '../connectors/templates.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
-import type { OpenCredential } from '../upstream/credential.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 
 /**
  * Returns the fields of a credential for the templates of its connector's file, which may name only fields that are

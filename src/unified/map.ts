@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapValue } from '../upstream/expression.ts';
 import type { CustomFields } from './field-mappings.ts';
-import { unifiedId, unifiedVariantId } from './ids.ts';
+import { unifiedId, unifiedVariantId } from './unified-ids.ts';
 import { UNIFIED_MODELS } from './models.ts';
 
 /** A record of an app in its unified form. `createdAt` and `updatedAt` are epoch milliseconds here. */

@@ -7,7 +7,7 @@ import { openCredential } from '../credentials/open.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';
-import { remoteIdOf } from './ids.ts';
+import { remoteIdOf } from './unified-ids.ts';
 import { listInputs, recordInput } from './inputs.ts';
 import { modelOf, remoteIdIn, saysGone, toUnified, unfit } from './map.ts';
 

@@ -2,7 +2,7 @@ import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './upstream-call.ts';
-import { headerValue, setQuery, type Draft } from './draft.ts';
+import { headerValue, setQuery, type Draft } from './request-draft.ts';
 
 /**
  * Puts the credential of a call where its scheme says, and signs the request where the app requires it. Returns the

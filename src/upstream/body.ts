@@ -7,7 +7,7 @@ import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
-import type { Body } from './draft.ts';
+import type { Body } from './request-draft.ts';
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 

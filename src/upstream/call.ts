@@ -8,7 +8,7 @@ import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
-import { readEvents } from './events.ts';
+import { readEvents } from './event-stream.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { isRepeatable } from './outcome.ts';

@@ -8,7 +8,7 @@ import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
-import { headerValue, hrefOf, setQuery, type Address, type Draft } from './draft.ts';
+import { headerValue, hrefOf, setQuery, type Address, type Draft } from './request-draft.ts';
 import { queryPairs } from './values.ts';
 
 /** A complete, signed request. `secrets` are the live values in it, for the scrubber. */

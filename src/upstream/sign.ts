@@ -4,7 +4,7 @@ import type { Sign } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { headerValue, setQuery, type Draft } from './draft.ts';
+import { headerValue, setQuery, type Draft } from './request-draft.ts';
 
 type Values = (name: string) => string;
 

@@ -1,7 +1,7 @@
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { LogLevel } from '../lib/log-level.ts';
-import type { OpenCredential } from './credential.ts';
+import type { OpenCredential } from './open-credential.ts';
 
 /** Progress of a slow call; `progress` rises, `total` may be unknown. */
 export interface Progress {

@@ -2,7 +2,7 @@ import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { RunRow } from './begin.ts';
-import { attempt, failedFor, type Next } from './attempt.ts';
+import { attempt, failedFor, type Next } from './step-attempt.ts';
 import type { Step, WaitStep } from './definition.ts';
 import { runItems } from './each.ts';
 import { evaluate, isTrue } from './evaluate.ts';

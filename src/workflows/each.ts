@@ -1,6 +1,6 @@
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { againColumns, attempt, failedFor, type Failure, type Next } from './attempt.ts';
+import { againColumns, attempt, failedFor, type Failure, type Next } from './step-attempt.ts';
 import { evaluate } from './evaluate.ts';
 import { filled, slotsOf } from './expressions.ts';
 import { decide, type CallStep } from './perform.ts';

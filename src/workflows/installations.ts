@@ -17,9 +17,9 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import { connectorsOf, type Definition } from './definition.ts';
-import { configFaults, secretFields, withDefaults } from './fields.ts';
-import { requireWorkflow, versionNotFound, findVersion } from './records.ts';
-import { cancelRunsOf } from './cancel.ts';
+import { configFaults, secretFields, withDefaults } from './field-changes.ts';
+import { requireWorkflow, versionNotFound, findVersion } from './workflow-records.ts';
+import { cancelRunsOf } from './cancel-runs.ts';
 import { armTrigger } from './triggers.ts';
 
 export type InstallContext = Pick<

@@ -3,7 +3,7 @@ import { SECOND } from '../lib/clock.ts';
 import { whileRenewing } from '../runtime/lease.ts';
 import { advance } from './advance.ts';
 import type { RunRow } from './begin.ts';
-import { claimRuns } from './claim.ts';
+import { claimRuns } from './claim-runs.ts';
 import { fireSchedules } from './occasions.ts';
 import { deleteOldRuns } from './retention.ts';
 import { LEASE_MS, Overtaken, renewLease } from './steps.ts';

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { assertRoom, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './definition.ts';
-import { checkedInput } from './fields.ts';
+import { checkedInput } from './field-changes.ts';
 import {
   checkedConfig,
   chosenCredentials,
@@ -16,8 +16,8 @@ import {
   requireInstallation,
   type InstallationKey,
 } from './installations.ts';
-import { endLive } from './cancel.ts';
-import { requireVersion } from './records.ts';
+import { endLive } from './cancel-runs.ts';
+import { requireVersion } from './workflow-records.ts';
 import { requireRun, type RunKey } from './run-log.ts';
 
 type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;

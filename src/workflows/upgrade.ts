@@ -5,7 +5,7 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
-import { compareFields, sameFields } from './fields.ts';
+import { compareFields, sameFields } from './field-changes.ts';
 import {
   chosenCredentials,
   idsOf,
@@ -16,7 +16,7 @@ import {
   type InstallationKey,
   type InstallContext,
 } from './installations.ts';
-import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './records.ts';
+import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './workflow-records.ts';
 import { armTrigger } from './triggers.ts';
 
 /** The result of an upgrade or of its dry run. */

@@ -6,9 +6,9 @@ import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
 import { storedDefinition, type Definition } from './definition.ts';
 import type { Scope } from './evaluate.ts';
-import { secretFields } from './fields.ts';
+import { secretFields } from './field-changes.ts';
 import type { PerformContext } from './perform.ts';
-import { findVersion } from './records.ts';
+import { findVersion } from './workflow-records.ts';
 import { outputOf, stepRows, type StepRow } from './steps.ts';
 
 export type WorkContext = PerformContext & Pick<Context, 'expressions'>;

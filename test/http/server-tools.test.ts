@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { estimateTokens } from '../../src/lib/tokens.ts';
+import { estimateTokens } from '../../src/lib/token-estimate.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { estimateTokens } from '../../src/lib/tokens.ts';
+import { estimateTokens } from '../../src/lib/token-estimate.ts';
 
 /** Counts of the o200k tokenizer. */
 test.each([

@@ -14,7 +14,7 @@ import type { PageRequest } from '../../src/store/list-pages.ts';
 import type { Db } from '../../src/store/schema.ts';
 import { listFieldMappings } from '../../src/unified/field-mappings.ts';
 import { listInstallations } from '../../src/workflows/installations.ts';
-import { listVersions, listWorkflows } from '../../src/workflows/records.ts';
+import { listVersions, listWorkflows } from '../../src/workflows/workflow-records.ts';
 import { listRuns } from '../../src/workflows/run-log.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 

@@ -5,7 +5,7 @@ import { requireUser } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { settingsSchema } from '../../servers/settings.ts';
 import type { Environment } from '../../store/environments.ts';
-import { formOf } from '../../workflows/form.ts';
+import { formOf } from '../../workflows/config-form.ts';
 import {
   definitionOf,
   describeInstallation,
@@ -15,7 +15,7 @@ import {
   uninstall,
   updateInstallation,
 } from '../../workflows/installations.ts';
-import { requireWorkflow } from '../../workflows/records.ts';
+import { requireWorkflow } from '../../workflows/workflow-records.ts';
 import { rollback, upgrade, upgradeAll } from '../../workflows/upgrade.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireWorkflow } from '../../workflows/records.ts';
+import { requireWorkflow } from '../../workflows/workflow-records.ts';
 import { describeRun, listRuns, RUN_STATUSES } from '../../workflows/run-log.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createWorkflow } from '../../workflows/records.ts';
+import { createWorkflow } from '../../workflows/workflow-records.ts';
 import {
   definitionOfStarter,
   requireStarter,

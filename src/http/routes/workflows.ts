@@ -13,7 +13,7 @@ import {
   requireWorkflow,
   type Version,
   type Workflow,
-} from '../../workflows/records.ts';
+} from '../../workflows/workflow-records.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, label, pageOf, toCursorPage } from '../server/shapes.ts';
 import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../../base.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/token-estimate.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
 import type { ToolDefinition } from './tool-definition.ts';

@@ -3,7 +3,7 @@ import { findConnection } from '../../credentials/records.ts';
 import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { unifiedId } from '../../unified/ids.ts';
+import { unifiedId } from '../../unified/unified-ids.ts';
 import { deletionsAreConsumed, holdSame } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
 import { reportGapRisk } from '../../outbox/operator-events.ts';

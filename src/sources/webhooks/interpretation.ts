@@ -4,7 +4,7 @@ import { MINUTE } from '../../lib/clock.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Tables } from '../../store/schema.ts';
 import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.ts';
-import { unifiedId } from '../../unified/ids.ts';
+import { unifiedId } from '../../unified/unified-ids.ts';
 import { toUnified } from '../../unified/map.ts';
 import { interpretEvent, type HookEvent } from './hook-events.ts';
 import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';

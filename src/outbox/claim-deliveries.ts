@@ -5,7 +5,7 @@ import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept
 import type { Tables } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { dueIds } from './due.ts';
-import { readTargets, type Target } from './target.ts';
+import { readTargets, type Target } from './delivery-target.ts';
 
 type Tx = Transaction<Tables>;
 type ClaimContext = Pick<Base, 'db' | 'clock' | 'keys' | 'store' | 'log'>;

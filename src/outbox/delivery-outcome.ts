@@ -3,10 +3,10 @@ import type { Base } from '../base.ts';
 import { HOUR } from '../lib/clock.ts';
 import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
-import { type Item } from './claim.ts';
+import { type Item } from './claim-deliveries.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
 import type { FirstAttempt } from './deliveries.ts';
-import type { Target } from './target.ts';
+import type { Target } from './delivery-target.ts';
 
 type Tx = Transaction<Tables>;
 

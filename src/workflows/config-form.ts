@@ -10,7 +10,7 @@ import {
   type InstallationKey,
 } from './installations.ts';
 import { readSettings } from '../servers/settings.ts';
-import { requireWorkflow } from './records.ts';
+import { requireWorkflow } from './workflow-records.ts';
 
 const MOST_ACCOUNTS = 50;
 

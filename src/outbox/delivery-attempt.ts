@@ -3,11 +3,11 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
 import type { StopSignal } from '../lib/stop.ts';
-import type { Item } from './claim.ts';
+import type { Item } from './claim-deliveries.ts';
 import { retryAfter, retryDelay } from './retry-schedule.ts';
 import { addSignature } from './signature.ts';
-import type { Outcome } from './outcome.ts';
-import type { Target } from './target.ts';
+import type { Outcome } from './delivery-outcome.ts';
+import type { Target } from './delivery-target.ts';
 
 /** Bytes read of an answer. The connection of a longer answer is closed. */
 export const READ_BYTES = 64 * 1024;
