@@ -229,10 +229,13 @@ test('the code knows no connector but the sandbox', () => {
   expect(strays).toEqual([]);
 });
 
-test('no file is longer than 450 lines', () => {
+test('no file is longer than 400 lines', () => {
   const long = files
-    .map((file) => ({ file: relative(SRC, file), lines: readFileSync(file, 'utf8').split('\n').length }))
-    .filter(({ lines }) => lines > 450);
+    .map((file) => ({
+      file: relative(SRC, file),
+      lines: readFileSync(file, 'utf8').trimEnd().split('\n').length,
+    }))
+    .filter(({ lines }) => lines > 400);
   expect(long).toEqual([]);
 });
 

@@ -1,9 +1,7 @@
 import type { Transaction, Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
-import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { findCredential } from '../credentials/records.ts';
 import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { requireEnabled, requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
@@ -16,9 +14,10 @@ import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../sto
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
-import { connectorsOf, type Definition } from './definition.ts';
+import type { Definition } from './definition.ts';
 import { configFaults, secretFields, withDefaults } from './field-changes.ts';
 import { requireWorkflow, versionNotFound, findVersion } from './workflow-records.ts';
+import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { cancelRunsOf } from './cancel-runs.ts';
 import { armTrigger } from './triggers.ts';
 
@@ -329,56 +328,6 @@ export function checkedConfig(
   return config;
 }
 
-/**
- * Returns the credential of each connector in a definition: the named one, else the user's single active one.
- * @throws GatehouseError `credential_not_found` for another user's, `credential_required`, `credential_ambiguous`,
- * `credential_invalid`; `invalid_request` for a connector that the workflow does not use.
- */
-export async function chosenCredentials(
-  db: DbOrTx,
-  { catalog }: Pick<Context, 'catalog'>,
-  {
-    owner: { environment, userId },
-    definition,
-    named,
-    stored = {},
-  }: {
-    owner: Pick<InstallationKey, 'environment' | 'userId'>;
-    definition: Definition;
-    named: Record<string, string>;
-    stored?: Record<string, string>;
-  },
-): Promise<Map<string, Credential>> {
-  const connectors = connectorsOf(definition);
-  const faults = Object.keys(named)
-    .filter((connectorId) => !connectors.includes(connectorId))
-    .map((connectorId) => ({
-      field: `credentials.${connectorId.slice(0, 64)}`,
-      rule: `is no connector of this workflow; it has: ${connectors.join(', ') || 'none'}`,
-    }));
-  if (faults.length > 0) throw invalidRequest(faults, 'The body');
-  const chosen = new Map<string, Credential>();
-  for (const connectorId of connectors) {
-    const connector = catalog.connector(environment, connectorId);
-    if (!connector) {
-      throw new GatehouseError(
-        'connector_not_found',
-        `There is no connector "${connectorId}" any more, which this workflow needs.`,
-      );
-    }
-    const argument = named[connectorId];
-    const kept = argument === undefined ? stored[connectorId] : undefined;
-    // A credential that needs to be reconnected stays chosen, because its owner reconnects it under the same id.
-    const credential =
-      (kept === undefined
-        ? undefined
-        : await findCredential(db, { environment, userId, credentialId: kept })) ??
-      (await chooseCredential(db, { environment, userId, connector, argument }));
-    if (credential) chosen.set(connectorId, credential);
-  }
-  return chosen;
-}
-
 /** Releases the source that a row no longer uses. */
 export async function releaseLeft(
   tx: Transaction<Tables>,
@@ -387,10 +336,6 @@ export async function releaseLeft(
 ): Promise<void> {
   if (before.source_id !== null && before.source_id !== after.source_id)
     await releaseIfUnconsumed(tx, context, before.source_id);
-}
-
-export function idsOf(credentials: ReadonlyMap<string, Credential>): string {
-  return JSON.stringify(Object.fromEntries([...credentials].map(([id, one]) => [id, one.credentialId])));
 }
 
 function hookUrl({ publicUrl }: Pick<Context, 'publicUrl'>, token: string): string {

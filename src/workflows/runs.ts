@@ -8,14 +8,8 @@ import type { DbOrTx } from '../store/schema.ts';
 import { assertRoom, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './definition.ts';
 import { checkedInput } from './field-changes.ts';
-import {
-  checkedConfig,
-  chosenCredentials,
-  definitionOf,
-  idsOf,
-  requireInstallation,
-  type InstallationKey,
-} from './installations.ts';
+import { checkedConfig, definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
+import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { endLive } from './cancel-runs.ts';
 import { requireVersion } from './workflow-records.ts';
 import { requireRun, type RunKey } from './run-log.ts';

@@ -7,8 +7,6 @@ import { credentialsIn, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
 import { compareFields, sameFields } from './field-changes.ts';
 import {
-  chosenCredentials,
-  idsOf,
   lockInstallation,
   noteInstalled,
   releaseLeft,
@@ -16,6 +14,7 @@ import {
   type InstallationKey,
   type InstallContext,
 } from './installations.ts';
+import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './workflow-records.ts';
 import { armTrigger } from './triggers.ts';
 

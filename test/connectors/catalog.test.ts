@@ -338,7 +338,7 @@ describe('the connectors that are shipped', () => {
     expect(connector && checkCompiles(connector.definition)).toEqual([]);
   });
 
-  test('definitions are cached between starts, and the sandbox exists only in development', async () => {
+  test('cached definitions survive a start, and only development has the sandbox', async () => {
     const [cached = ''] = readdirSync(cacheFolder);
     const second = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
     const third = await loadCatalog({ folder: FOLDER, sandbox: false, cacheFolder });

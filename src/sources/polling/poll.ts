@@ -16,7 +16,8 @@ import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
 import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts';
 import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './record-changes.ts';
-import { continueListing, readSince, type Listing, type Unreadable } from './listing.ts';
+import { continueListing, readSince, type Unreadable } from './listing.ts';
+import { beganAt, knownFrom } from './record-times.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../sources.ts';
 
@@ -184,24 +185,6 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
   const isDue = nextReconcileAt !== null && (nextReconcileAt <= now || nextReconcileAt > now + 2 * DAY);
   const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
   return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
-}
-
-/** Returns when collecting began, by the app's clock. The app may have been down since. */
-function beganAt({ createdAt }: Source, { appTime, aheadMs }: Listing): number {
-  return Math.min(appTime, createdAt + aheadMs);
-}
-
-/**
- * Returns the time from which the first listing saw all records; undefined where records have a time of
- * change. A checkout, for example, is listed only once it is done.
- */
-function knownFrom(
-  { updatedAt, poll }: UnifiedModel,
-  { since }: Span,
-  baselineAt: number,
-): number | undefined {
-  if (updatedAt !== undefined) return undefined;
-  return since === undefined ? 0 : baselineAt - poll.overlapSeconds * SECOND;
 }
 
 /** Result of a poll, and how far the cursor may move. */

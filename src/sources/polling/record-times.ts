@@ -2,6 +2,7 @@ import { SECOND } from '../../lib/clock.ts';
 import { valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { parseTime } from '../../unified/map.ts';
+import type { Source } from '../source.ts';
 
 /* The times of records, and the bounds of lists by them. */
 
@@ -60,4 +61,25 @@ export function timeOf(model: UnifiedModel, record: Json): number | undefined {
 export function idOf(model: UnifiedModel, record: Json): string | undefined {
   const id = valueAt(record, model.remoteId);
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
+}
+
+/** Returns when collecting began, by the app's clock. The app may have been down since. */
+export function beganAt(
+  { createdAt }: Source,
+  { appTime, aheadMs }: { appTime: number; aheadMs: number },
+): number {
+  return Math.min(appTime, createdAt + aheadMs);
+}
+
+/**
+ * Returns the time from which the first listing saw all records; undefined where records have a time of
+ * change. A checkout, for example, is listed only once it is done.
+ */
+export function knownFrom(
+  { updatedAt, poll }: UnifiedModel,
+  { since }: { since?: number | undefined },
+  baselineAt: number,
+): number | undefined {
+  if (updatedAt !== undefined) return undefined;
+  return since === undefined ? 0 : baselineAt - poll.overlapSeconds * SECOND;
 }
