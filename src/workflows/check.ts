@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import { definitionFaults, readDefinition, type Definition, type Step } from './definition.ts';
 import { bare, expressionFaults, expressionIn, slotsOf, type Names } from './expressions.ts';
-import { fieldNames, objectSchema } from './field-changes.ts';
+import { fieldNames, objectSchema } from './configurable-fields.ts';
 import { durationMs, scheduleFaults } from './schedule.ts';
 
 type CheckContext = Pick<Base, 'catalog' | 'clock'>;

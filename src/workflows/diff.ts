@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../lib/json.ts';
 import type { Version } from './workflow-records.ts';
-import { compareFields, sameFields } from './field-changes.ts';
+import { compareFields, sameFields } from './configurable-fields.ts';
 
 /** A member that differs between two versions. Steps are matched by their stepId. */
 export interface Difference {

@@ -15,7 +15,7 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
-import { configFaults, secretFields, withDefaults } from './field-changes.ts';
+import { configFaults, secretFields, withDefaults } from './configurable-fields.ts';
 import { requireWorkflow, versionNotFound, findVersion } from './workflow-records.ts';
 import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { cancelRunsOf } from './cancel-runs.ts';

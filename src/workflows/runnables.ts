@@ -59,7 +59,7 @@ async function toRunnables(
   rows: { workflow_id: string; name: string; definition: string }[],
 ): Promise<Runnable[]> {
   const { storedDefinition } = await import('./definition.ts');
-  const { inputSchema: schemaOf } = await import('./field-changes.ts');
+  const { inputSchema: schemaOf } = await import('./configurable-fields.ts');
   return rows.map(({ workflow_id: workflowId, name, definition: text }) => {
     const definition = storedDefinition(text);
     const { trigger } = definition;

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { assertRoom, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './definition.ts';
-import { checkedInput } from './field-changes.ts';
+import { checkedInput } from './configurable-fields.ts';
 import { checkedConfig, definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
 import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { endLive } from './cancel-runs.ts';

@@ -5,7 +5,7 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
-import { compareFields, sameFields } from './field-changes.ts';
+import { compareFields, sameFields } from './configurable-fields.ts';
 import {
   lockInstallation,
   noteInstalled,

@@ -6,7 +6,7 @@ import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
 import { storedDefinition, type Definition } from './definition.ts';
 import type { Scope } from './evaluate.ts';
-import { secretFields } from './field-changes.ts';
+import { secretFields } from './configurable-fields.ts';
 import type { PerformContext } from './perform.ts';
 import { findVersion } from './workflow-records.ts';
 import { outputOf, stepRows, type StepRow } from './steps.ts';
