@@ -43,6 +43,8 @@ describe('at the sandbox', () => {
     expect(again.back.get('credentialId')).toBe(first.back.get('credentialId'));
     expect((await bench.valuesOf(again.back))['accessToken']).not.toBe(before['accessToken']);
     expect((await bench.execute('sandbox', 'list_customers', { limit: 1 })).status).toBe(200);
+    // The list is ordered by the time of creation.
+    bench.clock.advance(1);
     const other = await bench.connect('sandbox', { account: 'Second shop' });
     expect(other.back.get('credentialId')).not.toBe(first.back.get('credentialId'));
     expect(await bench.credentials()).toMatchObject([

@@ -32,7 +32,7 @@ async function serveUntilKilled({ service, catalogFolder }: TestedApp): Promise<
   const env = { PORT: '0', GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', ...service.env };
   const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
   await once(child, 'message');
-  child.send('serve');
+  child.send(0);
   return child;
 }
 
