@@ -2,6 +2,7 @@ import type { Base } from '../base.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { fullJitter } from '../runtime/backoff.ts';
+import { createLoop } from '../runtime/loop.ts';
 import { toCredential, type Credential } from './credential.ts';
 import { freshCredential, type RefreshContext } from './refresh.ts';
 
@@ -24,30 +25,13 @@ export interface KeepAlive {
  * Any number of processes may run it: the lease of each row lets only one of them renew.
  */
 export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): KeepAlive {
-  const ended = new AbortController();
-  let running = Promise.resolve();
-  let timer: NodeJS.Timeout;
-  const round = (): void => {
-    running = renewIdle(context, ended.signal)
-      .catch((error: unknown) => context.log.error({ err: error }, 'idle credentials not renewed'))
-      .then(() => schedule(ROUND_MS));
-  };
-  const schedule = (delayMs: number): void => {
-    if (!ended.signal.aborted) timer = setTimeout(round, delayMs).unref();
-  };
-  schedule(fullJitter(FIRST_ROUND_WITHIN_MS));
-  return {
-    async close() {
-      ended.abort();
-      clearTimeout(timer);
-      let late: NodeJS.Timeout | undefined;
-      const patience = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, CLOSE_MS);
-      });
-      await Promise.race([running, patience]);
-      clearTimeout(late);
-    },
-  };
+  const loop = createLoop({
+    drainMs: CLOSE_MS,
+    turn: ({ signal }) => renewIdle(context, signal),
+    onError: (error) => context.log.error({ err: error }, 'idle credentials not renewed'),
+  });
+  loop.every(ROUND_MS, fullJitter(FIRST_ROUND_WITHIN_MS));
+  return loop;
 }
 
 /** Renews every credential whose `refresh_by` has passed, one after the other. */

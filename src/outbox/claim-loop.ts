@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
+import { createLoop } from '../runtime/loop.ts';
 import { claim, claimRequests, withoutHeld } from './claim-deliveries.ts';
 import { dueSubscriptions } from './due.ts';
 import type { Queue } from './queue.ts';
@@ -40,7 +41,10 @@ export class ClaimLoop {
   #scanWanted = false;
   #scannedAt = -Infinity;
   #scanTimer: NodeJS.Timeout | undefined;
-  #claiming: Promise<void> | undefined;
+  readonly #loop = createLoop({
+    turn: () => this.#claimDue(),
+    onError: (error) => this.#context.log.error({ err: error }, 'deliveries not claimed'),
+  });
 
   constructor(context: ClaimContext, options: ClaimOptions) {
     this.#context = context;
@@ -73,18 +77,13 @@ export class ClaimLoop {
         this.schedule();
       }, waitMs);
     if (this.#needsMore.size === 0 && (!this.#scanWanted || waitMs > 0)) return;
-    this.#claiming ??= this.#claimDue()
-      .catch((error: unknown) => this.#context.log.error({ err: error }, 'deliveries not claimed'))
-      .finally(() => {
-        this.#claiming = undefined;
-        this.schedule();
-      });
+    this.#loop.wake();
   }
 
   /** Resolves when no claim is running. The caller has stopped this process from sending. */
   async close(): Promise<void> {
     clearTimeout(this.#scanTimer);
-    await this.#claiming;
+    await this.#loop.close();
   }
 
   #mayClaim(): boolean {
@@ -93,22 +92,20 @@ export class ClaimLoop {
 
   async #claimDue(): Promise<void> {
     const { queues, isRunning, lastHandoffAt } = this.#options;
-    do {
-      if (!this.#mayClaim()) return;
-      const wanted = new Set(this.#takeNeedsMore());
-      for (const id of await this.#scanned()) wanted.add(id);
-      const ids = [...wanted].filter((id) => queues.freeSlotsOf(id) > 0);
-      let begunAt = 0;
-      for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
-        const now = performance.now();
-        if (at > 0 && now - lastHandoffAt() < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
-        if (!isRunning()) return;
-        begunAt = performance.now();
-        // Queues that drained during the loop are claimed first.
-        const drained = this.#takeNeedsMore(CLAIMED_AT_ONCE);
-        await this.#claimNow(new Set([...drained, ...ids.slice(at, at + CLAIMED_AT_ONCE)]));
-      }
-    } while (this.#needsMore.size > 0);
+    if (!this.#mayClaim()) return;
+    const wanted = new Set(this.#takeNeedsMore());
+    for (const id of await this.#scanned()) wanted.add(id);
+    const ids = [...wanted].filter((id) => queues.freeSlotsOf(id) > 0);
+    let begunAt = 0;
+    for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
+      const now = performance.now();
+      if (at > 0 && now - lastHandoffAt() < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
+      if (!isRunning()) return;
+      begunAt = performance.now();
+      // Queues that drained during the turn are claimed first.
+      const drained = this.#takeNeedsMore(CLAIMED_AT_ONCE);
+      await this.#claimNow(new Set([...drained, ...ids.slice(at, at + CLAIMED_AT_ONCE)]));
+    }
   }
 
   /** Returns the subscriptions with due deliveries, when a scan is wanted and allowed. */

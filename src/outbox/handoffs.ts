@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
+import { createLoop } from '../runtime/loop.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
@@ -54,9 +55,6 @@ export function createHandoffs(
   const byTransaction = new WeakMap<Tx, Handoff>();
   let open: Handoff[] = [];
   let lastAt = -Infinity;
-  let looking: Promise<void> | undefined;
-  /** look() was called since the running look began. */
-  let wanted = false;
 
   /** Checks one row, because a transaction commits as a whole. */
   const isCommitted = async (handoff: Handoff): Promise<boolean> => {
@@ -88,13 +86,10 @@ export function createHandoffs(
     }
   };
 
-  const lookWhileWanted = async (): Promise<void> => {
-    while (wanted) {
-      wanted = false;
-      await lookAtAll().catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'));
-    }
-    looking = undefined;
-  };
+  const loop = createLoop({
+    turn: lookAtAll,
+    onError: (error) => log.error({ err: error }, 'deliveries not taken over'),
+  });
 
   return {
     add(tx, target, item) {
@@ -125,10 +120,8 @@ export function createHandoffs(
       if (handoff && !handoff.taken) take(handoff);
     },
     look() {
-      if (open.length === 0) return;
-      wanted = true;
-      looking ??= lookWhileWanted();
+      if (open.length > 0) loop.wake();
     },
-    idle: () => looking ?? Promise.resolve(),
+    idle: loop.idle,
   };
 }

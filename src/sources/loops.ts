@@ -2,6 +2,8 @@ import type { Context, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { Intake } from './context.ts';
+import { createLoop, type Loop } from '../runtime/loop.ts';
+import type * as Rounds from './rounds.ts';
 import type { Round } from './rounds.ts';
 
 const LOOK_EVERY_MS = SECOND;
@@ -22,14 +24,19 @@ const MAX_INBOXES = 64;
  * Creates the loops. It loads the rounds at the first turn, because a process that serves stdio runs none.
  */
 export function createSources(): Sources {
-  const stop = new AbortController();
+  let served: Context | undefined;
+  const loopOf = (most: number, roundOf: (rounds: typeof Rounds) => Round): Loop =>
+    createLoop({
+      most,
+      turn: async (options) => (served ? roundOf(await import('./rounds.ts'))(served, options) : []),
+      onError: (error) => served?.log.error({ err: error }, 'source loop failed'),
+    });
   const loops = [
-    createLoop(stop.signal, async () => (await import('./rounds.ts')).inboxRound, MAX_INBOXES),
-    createLoop(stop.signal, async () => (await import('./rounds.ts')).pollRound, MAX_POLLS),
-    createLoop(stop.signal, async () => (await import('./rounds.ts')).shortJobRound, MAX_SHORT_JOBS),
-    createLoop(stop.signal, async () => (await import('./rounds.ts')).readingRound, MAX_READINGS),
+    loopOf(MAX_INBOXES, (rounds) => rounds.inboxRound),
+    loopOf(MAX_POLLS, (rounds) => rounds.pollRound),
+    loopOf(MAX_SHORT_JOBS, (rounds) => rounds.shortJobRound),
+    loopOf(MAX_READINGS, (rounds) => rounds.readingRound),
   ];
-  let timer: NodeJS.Timeout | undefined;
   let begun: Promise<void> | undefined;
   const serving = Promise.withResolvers<Context>();
   let intake: Promise<Intake> | undefined;
@@ -42,8 +49,8 @@ export function createSources(): Sources {
   };
   return {
     start(context) {
-      for (const loop of loops) loop.serve(context);
-      timer ??= setInterval(wake, LOOK_EVERY_MS);
+      served = context;
+      for (const loop of loops) loop.every(LOOK_EVERY_MS);
       begun = planJob(context.db, context, {
         kind: 'forget',
         key: 'all',
@@ -62,74 +69,7 @@ export function createSources(): Sources {
       return intake;
     },
     async close() {
-      clearInterval(timer);
-      stop.abort();
-      await begun;
-      await Promise.all(loops.map((loop) => loop.ended()));
-    },
-  };
-}
-
-interface Loop {
-  serve(context: Context): void;
-  wake(): void;
-  ended(): Promise<void>;
-}
-
-/**
- * Runs one turn at a time, with at most `most` works in progress. A wake during a turn causes another turn.
- */
-function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: number): Loop {
-  const running = new Set<Promise<unknown>>();
-  let context: Context | undefined;
-  let looking: Promise<void> | undefined;
-  let again = false;
-  /** True when the last turn filled all free slots. */
-  let isFull = false;
-
-  async function look(served: Context): Promise<void> {
-    const round = await load();
-    const freeSlots = most - running.size;
-    if (freeSlots === 0) return;
-    const begun = await round(served, { signal, freeSlots });
-    isFull = begun.length === freeSlots;
-    for (const work of begun) {
-      const one: Promise<unknown> = work
-        .catch((error: unknown) => served.log.error({ err: error }, 'source loop failed'))
-        .finally(() => {
-          running.delete(one);
-          // More work may be due than there were slots. Each claim is a write, so it waits until half are free.
-          if (isFull && running.size <= most / 2) wake();
-        });
-      running.add(one);
-    }
-  }
-
-  function wake(): void {
-    if (signal.aborted || !context) return;
-    if (looking) {
-      again = true;
-      return;
-    }
-    const served = context;
-    looking = look(served)
-      .catch((error: unknown) => served.log.error({ err: error }, 'source loop failed'))
-      .finally(() => {
-        looking = undefined;
-        if (!again) return;
-        again = false;
-        wake();
-      });
-  }
-
-  return {
-    serve(served) {
-      context = served;
-    },
-    wake,
-    async ended() {
-      await looking;
-      await Promise.all(running);
+      await Promise.all([begun, ...loops.map((loop) => loop.close())]);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Context } from './context.ts';
 import { accountSwitchJob } from './account-switch-job.ts';
+import type { TurnOptions } from '../runtime/loop.ts';
 import { backfillJob } from './polling/backfill.ts';
 import { pruneJob } from './prune.ts';
 import { processInbox } from './webhooks/inbox.ts';
@@ -13,10 +14,7 @@ import { claimSources, resumeSources } from './sources.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
 /** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */
-export type Round = (
-  context: Context,
-  how: { signal: AbortSignal; freeSlots: number },
-) => Promise<Promise<unknown>[]>;
+export type Round = (context: Context, options: TurnOptions) => Promise<Promise<unknown>[]>;
 
 /** Turns stored webhooks into events. */
 export const inboxRound: Round = processInbox;

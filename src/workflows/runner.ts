@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
+import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
 import type { Runs } from './context.ts';
 
@@ -11,70 +11,47 @@ const DRAIN_MS = 20 * SECOND;
 
 /** Creates the runner. Its code is loaded at first use, because listing tools does not need it. */
 export function createRuns(): Runs {
-  const stop = new AbortController();
   /** Running work, with the user of each run. */
   const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
-  let again = false;
   let occasions: Promise<{ runsOfEvents: typeof runsOfEvents }> | undefined;
-
-  async function look(context: Context): Promise<void> {
-    const { lookOnce } = await import('./round.ts');
-    const begun = await lookOnce(context, { stop: stop.signal, users: [...running.values()] });
-    for (const { userId, work } of begun) {
-      const one = work.finally(() => {
-        running.delete(one);
-        wake();
+  const loop = createLoop({
+    drainMs: DRAIN_MS,
+    async turn({ signal }) {
+      if (!served) return [];
+      const { lookOnce } = await import('./round.ts');
+      const begun = await lookOnce(served, { stop: signal, users: [...running.values()] });
+      return begun.map(({ userId, work }) => {
+        const one = work.finally(() => {
+          running.delete(one);
+          loop.wake();
+        });
+        running.set(one, userId);
+        return one;
       });
-      running.set(one, userId);
-    }
-  }
-
-  function wake(context = served): void {
-    if (stop.signal.aborted || !context) return;
-    start(context);
-    if (looking) {
-      again = true;
-      return;
-    }
-    looking = look(context)
-      .catch((error: unknown) => context.log.error({ err: error }, 'workflow runner failed'))
-      .finally(() => {
-        looking = undefined;
-        if (!again) return;
-        again = false;
-        wake();
-      });
-  }
+    },
+    onError: (error) => served?.log.error({ err: error }, 'workflow runner failed'),
+  });
 
   /** Starts the timer. The first look happens at the first tick, so that a start does not wait for it. */
   function start(context: Context): void {
     served = context;
-    timer ??= setInterval(() => wake(), LOOK_EVERY_MS);
+    loop.every(LOOK_EVERY_MS);
   }
 
   return {
     start,
-    wake,
+    wake(context) {
+      if (context) start(context);
+      loop.wake();
+    },
     async onEvents(tx, context, published) {
       const found = await (occasions ??= import('./occasions.ts'));
       const made = await found.runsOfEvents(tx, context, published);
       // The caller's transaction commits within this time; if it takes longer, the next tick finds the runs.
-      if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
+      if (made > 0) setTimeout(loop.wake, SOON_MS).unref();
       return made;
     },
-    async close() {
-      clearInterval(timer);
-      stop.abort();
-      await looking;
-      const patience = new AbortController();
-      await Promise.race([
-        Promise.all(running.keys()),
-        sleep(DRAIN_MS, undefined, { signal: patience.signal }).catch(() => {}),
-      ]);
-      patience.abort();
-    },
+    close: loop.close,
   };
 }
