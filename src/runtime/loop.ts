@@ -72,10 +72,9 @@ export function createLoop({ turn, onError, most = Infinity, drainMs }: LoopOpti
   };
 
   const idle = async (): Promise<void> => {
-    while (turning || running.size > 0) {
-      await turning;
-      await Promise.all(running);
-    }
+    await turning;
+    await Promise.all(running);
+    if (turning || running.size > 0) await idle();
   };
 
   return {
