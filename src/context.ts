@@ -6,6 +6,7 @@ import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
 import { createAudit } from './runtime/audit.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
+import { createPollCommits } from './sources/polling/poll-commits.ts';
 import { createSources } from './sources/loops.ts';
 import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
@@ -128,6 +129,7 @@ export async function openContext(
       operator: createOperator({ db, clock, keys, log, dispatcher }),
       accountChanges: createAccountChanges({ clock }),
       sources: createSources(),
+      pollCommits: createPollCommits({ store, dispatcher }),
       expressions: createBoundedExpressions(),
       runs: createRuns(),
       async originsOf(environment: Environment) {

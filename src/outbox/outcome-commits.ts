@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { createGroupCommit } from '../store/group-commit.ts';
 import { cancelWaiting } from './cancel-deliveries.ts';
 import { announceDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
@@ -27,11 +26,11 @@ export function createOutcomes(
   context: PublishContext & Pick<Base, 'log' | 'store'>,
   recovered: () => void,
 ): Outcomes {
-  const { db, log } = context;
+  const { store, log } = context;
   const unwritten = new Set<string>();
   const cancelling = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  const commits = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
+  const commits = store.groupCommit<Outcome, Disabled | undefined>(async (tx, outcomes) => {
     const { written, disabled } = await recordOutcomes(tx, context, outcomes);
     for (const one of disabled) await announceDisabled(tx, context, one);
     for (const { item } of outcomes) {

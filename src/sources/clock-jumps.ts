@@ -14,20 +14,23 @@ const LOOK_EVERY_MS = MINUTE;
 const LONGEST_WAIT_MS = 1.5 * HOUR;
 const LONGEST_DAILY_WAIT_MS = 1.5 * DAY;
 
-/** Time of the last check of a store, by our clock. */
-const lookedAt = new WeakMap<Db, number>();
+/** Checks for work whose due time was set while our clock was ahead. */
+export type ClockJumps = (context: Pick<Base, 'db' | 'clock'>) => Promise<void>;
 
 /**
- * Makes due all work whose due time is further ahead than any wait. Such a time was set while our clock was
- * ahead. It checks once a minute, and at once after a clock jump.
+ * Creates the check. It makes due all work whose due time is further ahead than any wait, once a minute, and at once
+ * after a clock jump.
  */
-export async function makeDueAfterJump({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
-  const now = clock.now();
-  if (Math.abs(now - (lookedAt.get(db) ?? 0)) < LOOK_EVERY_MS) return;
-  lookedAt.set(db, now);
-  await makeSourcesDue(db, now);
-  await makeJobsDue(db, now);
-  await makeWebhooksDue(db, now);
+export function createClockJumps(): ClockJumps {
+  let lookedAt = 0;
+  return async ({ db, clock }) => {
+    const now = clock.now();
+    if (Math.abs(now - lookedAt) < LOOK_EVERY_MS) return;
+    lookedAt = now;
+    await makeSourcesDue(db, now);
+    await makeJobsDue(db, now);
+    await makeWebhooksDue(db, now);
+  };
 }
 
 async function makeSourcesDue(db: Db, now: number): Promise<void> {

@@ -1,7 +1,10 @@
+import type { PollCommits } from './polling/poll-commits.ts';
 import type { HookSender } from './webhooks/senders.ts';
 import type { HookRequest } from './webhooks/verify.ts';
+import type { HeldRoom } from '../lib/http-body.ts';
 import type { Context as Outbox } from '../outbox/context.ts';
 import type { Operator } from '../outbox/operator-events.ts';
+import type { TurnOptions } from '../runtime/loop.ts';
 import type { Context as Unified } from '../unified/context.ts';
 
 /** The parts that polls and received webhooks use. */
@@ -10,6 +13,7 @@ export interface Context extends Unified, Outbox {
   readonly operator: Operator;
   /** Polls, received webhooks and registrations. They run for sources that have consumers. */
   readonly sources: Sources;
+  readonly pollCommits: PollCommits;
 }
 
 /** The answer to an app. */
@@ -26,6 +30,8 @@ export interface Intake {
    * @throws GatehouseError `not_found` for an unknown address.
    */
   expect(connectorId: string, token: string): Promise<HookSender>;
+  /** Returns the memory in which the body of a webhook is received. Dispose it after accept(). */
+  hold(sender: HookSender): HeldRoom;
   /**
    * Receives a webhook. It checks the signature by the scheme of the connector file. It stores the webhook
    * once by the app's event id, and returns only after the commit. The commit also publishes the events,
@@ -35,6 +41,9 @@ export interface Intake {
    */
   accept(sender: HookSender, request: HookRequest): Promise<Accepted>;
 }
+
+/** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */
+export type Round = (context: Context, options: TurnOptions) => Promise<Promise<unknown>[]>;
 
 /** Loops that collect events: stored webhooks, polls and jobs. */
 export interface Sources {

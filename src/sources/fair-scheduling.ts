@@ -1,4 +1,4 @@
-import type { Context } from './context.ts';
+import type { Context, Round } from './context.ts';
 import { beginJobs, dueJobs, type JobKind } from '../runtime/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
@@ -15,49 +15,31 @@ interface Owner {
   user_id: string | null;
 }
 
-/** Jobs of some kinds that this process runs. */
-interface Slots {
-  running: Map<string, Owner>;
-  /** Time of the next look, by performance.now(). */
-  pausedUntil: number;
-}
-
-const slotsByDb = new WeakMap<Db, Map<string, Slots>>();
-
 /**
- * Claims and starts up to `most` due jobs of sources. One app gets at most half of all slots, and one user at
- * most three quarters. An app that hangs, or a user with many sources, therefore leaves slots for others.
- * Returns the started jobs.
+ * Creates the round that claims and starts due jobs of sources. One app gets at most half of all slots, and one
+ * user at most three quarters. An app that hangs, or a user with many sources, therefore leaves slots for others.
  */
-export async function beginFairly(
-  context: Context,
-  kinds: { readonly [kind: string]: JobKind },
-  { signal, most }: { signal: AbortSignal; most: number },
-): Promise<Promise<void>[]> {
-  const names = Object.keys(kinds);
-  const slots = slotsOf(context.db, names.join());
-  if (performance.now() < slots.pausedUntil) return [];
-  const { chosen, isExhausted } = await choose(context, names, slots.running, most);
-  if (isExhausted) slots.pausedUntil = performance.now() + PAUSE_MS;
-  const begun = await beginJobs(context, kinds, [...chosen.keys()], signal);
-  return begun.map(({ jobId, work }) => {
-    const owner = chosen.get(jobId);
-    if (owner) slots.running.set(jobId, owner);
-    return work.finally(() => {
-      slots.running.delete(jobId);
-      slots.pausedUntil = 0;
-      // Another job of the same app or user may have waited for this slot.
-      if (isExhausted) context.sources.wake();
+export function createFairRound(kindsOf: (context: Context) => { readonly [kind: string]: JobKind }): Round {
+  const running = new Map<string, Owner>();
+  /** Time of the next look, by performance.now(). */
+  let pausedUntil = 0;
+  return async (context, { signal, freeSlots }) => {
+    if (performance.now() < pausedUntil) return [];
+    const kinds = kindsOf(context);
+    const { chosen, isExhausted } = await choose(context, Object.keys(kinds), running, freeSlots);
+    if (isExhausted) pausedUntil = performance.now() + PAUSE_MS;
+    const begun = await beginJobs(context, kinds, [...chosen.keys()], signal);
+    return begun.map(({ jobId, work }) => {
+      const owner = chosen.get(jobId);
+      if (owner) running.set(jobId, owner);
+      return work.finally(() => {
+        running.delete(jobId);
+        pausedUntil = 0;
+        // Another job of the same app or user may have waited for this slot.
+        if (isExhausted) context.sources.wake();
+      });
     });
-  });
-}
-
-function slotsOf(db: Db, names: string): Slots {
-  const known = slotsByDb.get(db) ?? new Map<string, Slots>();
-  slotsByDb.set(db, known);
-  const slots = known.get(names) ?? { running: new Map<string, Owner>(), pausedUntil: 0 };
-  known.set(names, slots);
-  return slots;
+  };
 }
 
 /** Returns the jobs to start by id, longest waiting first, and whether a limit is reached. */

@@ -1,10 +1,8 @@
-import type { Context, Sources } from './context.ts';
+import type { Context, Intake, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import type { Intake } from './context.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
-import type * as Rounds from './rounds.ts';
-import type { Round } from './rounds.ts';
+import type { Rounds } from './rounds.ts';
 
 const LOOK_EVERY_MS = SECOND;
 /** Concurrent polls of one process. A poll or a job mostly waits for an app. */
@@ -25,17 +23,19 @@ const MAX_INBOXES = 64;
  */
 export function createSources(): Sources {
   let served: Context | undefined;
-  const loopOf = (most: number, roundOf: (rounds: typeof Rounds) => Round): Loop =>
+  let rounds: Promise<Rounds> | undefined;
+  const loadRounds = async (): Promise<Rounds> => (await import('./rounds.ts')).createRounds();
+  const loopOf = (name: keyof Rounds, most: number): Loop =>
     createLoop({
       most,
-      turn: async (options) => (served ? roundOf(await import('./rounds.ts'))(served, options) : []),
+      turn: async (options) => (served ? (await (rounds ??= loadRounds()))[name](served, options) : []),
       onError: (error) => served?.log.error({ err: error }, 'source loop failed'),
     });
   const loops = [
-    loopOf(MAX_INBOXES, (rounds) => rounds.inboxRound),
-    loopOf(MAX_POLLS, (rounds) => rounds.pollRound),
-    loopOf(MAX_SHORT_JOBS, (rounds) => rounds.shortJobRound),
-    loopOf(MAX_READINGS, (rounds) => rounds.readingRound),
+    loopOf('inbox', MAX_INBOXES),
+    loopOf('polls', MAX_POLLS),
+    loopOf('shortJobs', MAX_SHORT_JOBS),
+    loopOf('readings', MAX_READINGS),
   ];
   let begun: Promise<void> | undefined;
   const serving = Promise.withResolvers<Context>();

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Db, Tables } from './schema.ts';
+import type { Tables } from './schema.ts';
 import type { Transact } from './transact.ts';
 
 /**
@@ -46,7 +46,7 @@ interface Batch {
 }
 
 /** Commits that several groups share. */
-interface Rounds {
+export interface Rounds {
   /** Adds a group. `take` returns the waiting items of the group. */
   join(take: () => Batch | undefined): void;
   /** Reports that an item waits in a group. */
@@ -55,27 +55,16 @@ interface Rounds {
   idle(): Promise<void>;
 }
 
-const shared = new WeakMap<Db, Rounds>();
-
-/**
- * Makes all groups of this database share transactions. With one connection, separate transactions would only take
- * turns.
- */
-export function shareTransactions(db: Db, transact: Transact): void {
-  shared.set(db, createRounds(transact));
-}
-
 /**
  * Creates a group. `write` gets the items of one transaction and returns one result for each, in their order. When a
  * transaction with several items fails, each item is written again in its own transaction, so that only the bad item
  * fails. `committed` is called after each committed transaction.
  */
 export function createGroupCommit<T, R = void>(
-  db: Db,
+  rounds: Rounds,
   write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
   committed?: (tx: Transaction<Tables>) => void,
 ): GroupCommit<T, R> {
-  const rounds = shared.get(db) ?? createRounds((use) => db.transaction().execute(use));
   const queue: Entry<T, R>[] = [];
   let underWay = 0;
 
@@ -130,7 +119,8 @@ export function createGroupCommit<T, R = void>(
   };
 }
 
-function createRounds(transact: Transact): Rounds {
+/** Creates commits that groups share. */
+export function createRounds(transact: Transact): Rounds {
   const groups: (() => Batch | undefined)[] = [];
   let running: Promise<void> | undefined;
   let added = 0;

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely } from 'kysely';
+import { Kysely, type Transaction } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { shareTransactions } from './group-commit.ts';
+import { createGroupCommit, createRounds, type GroupCommit, type Rounds } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
@@ -23,6 +23,11 @@ export interface Store extends AsyncDisposable {
    * one minute.
    */
   unhurried<T>(work: () => Promise<T>): Promise<T>;
+  /** Groups small writes into few commits, as createGroupCommit() does. */
+  groupCommit<T, R = void>(
+    write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
+    committed?: (tx: Transaction<Tables>) => void,
+  ): GroupCommit<T, R>;
   close(): Promise<void>;
 }
 
@@ -73,8 +78,9 @@ function openSqlite(path: string): Store {
   const driver = createSqliteDriver(sqlite, disk, failed.resolve);
   const dialect = sqliteDialect(sqlite, driver);
   const db = new Kysely<Tables>({ dialect });
-  shareTransactions(db, transactionsOn(db, dialect, driver));
-  return toStore({ kind: 'sqlite', db, failed: failed.promise, unhurried: (work) => work() });
+  // All groups share transactions. With one connection, separate transactions would only take turns.
+  const rounds = createRounds(transactionsOn(db, dialect, driver));
+  return toStore({ kind: 'sqlite', db, failed: failed.promise, unhurried: (work) => work() }, () => rounds);
 }
 
 async function openPostgres(url: string, silentMs: number | undefined): Promise<Store> {
@@ -92,12 +98,23 @@ async function openPostgres(url: string, silentMs: number | undefined): Promise<
   }
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
   // The pool replaces a failed connection, so this store never fails for good.
-  return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried });
+  return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried }, () =>
+    createRounds((use) => db.transaction().execute(use)),
+  );
 }
 
-function toStore(opened: Pick<Store, 'kind' | 'db' | 'failed' | 'unhurried'>): Store {
+/** `roundsOfGroup` returns the commits that a new group takes part in. */
+function toStore(
+  opened: Pick<Store, 'kind' | 'db' | 'failed' | 'unhurried'>,
+  roundsOfGroup: () => Rounds,
+): Store {
   const close = (): Promise<void> => opened.db.destroy();
-  return { ...opened, close, [Symbol.asyncDispose]: close };
+  return {
+    ...opened,
+    groupCommit: (write, committed) => createGroupCommit(roundsOfGroup(), write, committed),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** Returns whether `error` is a unique constraint that refused a row, on either database. */

@@ -8,14 +8,15 @@ import type { Db } from '../store/schema.ts';
 const RUNS_KEPT_MS = 30 * DAY;
 const SWEEP_MS = HOUR;
 
-const sweptAt = new WeakMap<Base['db'], number>();
-
-/** Deletes expired runs, once an hour. */
-export async function deleteOldRuns({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
-  const now = clock.now();
-  if (now - (sweptAt.get(db) ?? -Infinity) < SWEEP_MS) return;
-  sweptAt.set(db, now);
-  await inSteps((limit) => deleteSome(db, now - RUNS_KEPT_MS, limit));
+/** Creates the sweep that deletes expired runs, once an hour. */
+export function createRunSweep(): (context: Pick<Base, 'db' | 'clock'>) => Promise<void> {
+  let sweptAt = -Infinity;
+  return async ({ db, clock }) => {
+    const now = clock.now();
+    if (now - sweptAt < SWEEP_MS) return;
+    sweptAt = now;
+    await inSteps((limit) => deleteSome(db, now - RUNS_KEPT_MS, limit));
+  };
 }
 
 async function deleteSome(db: Db, before: number, limit: number): Promise<number> {

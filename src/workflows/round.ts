@@ -5,7 +5,7 @@ import { advance } from './advance.ts';
 import type { RunRow } from './begin.ts';
 import { claimRuns } from './claim-runs.ts';
 import { fireSchedules } from './occasions.ts';
-import { deleteOldRuns } from './retention.ts';
+import { createRunSweep } from './retention.ts';
 import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
 
 /** Limit of concurrent runs in one process; most of a run is waiting for answers. */
@@ -17,18 +17,21 @@ export interface Carried {
   work: Promise<void>;
 }
 
-/**
- * Fires due schedules and starts or continues due runs. `users`: those of the running runs.
- * @returns the started runs.
- */
-export async function lookOnce(
+/** Starts or continues due runs. `users`: those of the running runs. Returns the started runs. */
+export type Round = (
   context: Context,
-  { stop, users }: { stop: AbortSignal; users: readonly string[] },
-): Promise<Carried[]> {
-  await fireSchedules(context);
-  await deleteOldRuns(context);
-  const runs = await claimRuns(context, { most: MAX_RUNS, users });
-  return runs.map((run) => ({ userId: run.user_id, work: carry(context, run, stop) }));
+  options: { signal: AbortSignal; users: readonly string[] },
+) => Promise<Carried[]>;
+
+/** Creates the round, which also fires due schedules and deletes expired runs. */
+export function createRound(): Round {
+  const deleteOldRuns = createRunSweep();
+  return async (context, { signal, users }) => {
+    await fireSchedules(context);
+    await deleteOldRuns(context);
+    const runs = await claimRuns(context, { most: MAX_RUNS, users });
+    return runs.map((run) => ({ userId: run.user_id, work: carry(context, run, signal) }));
+  };
 }
 
 /** Moves a run forward under its lease. */

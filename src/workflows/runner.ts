@@ -1,8 +1,8 @@
-import type { Context } from './context.ts';
+import type { Context, Runs } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
-import type { Runs } from './context.ts';
+import type { Round } from './round.ts';
 
 const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
@@ -14,13 +14,14 @@ export function createRuns(): Runs {
   /** Running work, with the user of each run. */
   const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
+  let round: Promise<Round> | undefined;
   let occasions: Promise<{ runsOfEvents: typeof runsOfEvents }> | undefined;
   const loop = createLoop({
     drainMs: DRAIN_MS,
     async turn({ signal }) {
       if (!served) return [];
-      const { lookOnce } = await import('./round.ts');
-      const begun = await lookOnce(served, { stop: signal, users: [...running.values()] });
+      const runRound = await (round ??= loadRound());
+      const begun = await runRound(served, { signal, users: [...running.values()] });
       return begun.map(({ userId, work }) => {
         const one = work.finally(() => {
           running.delete(one);
@@ -54,4 +55,9 @@ export function createRuns(): Runs {
     },
     close: loop.close,
   };
+}
+
+async function loadRound(): Promise<Round> {
+  const { createRound } = await import('./round.ts');
+  return createRound();
 }

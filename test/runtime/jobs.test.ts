@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeDueAfterJump } from '../../src/sources/clock-jumps.ts';
+import { createClockJumps } from '../../src/sources/clock-jumps.ts';
 import { beginJobs, dueJobs, isRunning, planJob, type JobKind } from '../../src/runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
@@ -91,7 +91,7 @@ test.each(STORE_KINDS)(
     clock.advance(-20 * DAY);
     await plan('tomorrow', DAY);
     expect(await isRunning(context.db, context, { kind: 'note', key: 'begun' })).toBe(false);
-    await makeDueAfterJump(context);
+    await createClockJumps()(context);
     await Promise.all(await begin());
     expect(ran.toSorted()).toEqual(['begun', 'planned']);
     clock.advance(DAY + MINUTE);

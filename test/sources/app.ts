@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/sources/rounds.ts';
+import { createRounds } from '../../src/sources/rounds.ts';
 import { claimSources } from '../../src/sources/sources.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
@@ -167,9 +167,12 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     res.end(JSON.stringify(body));
   }
 
+  const rounds = createRounds();
   const app = {
     clock,
     service,
+    /** The rounds of the loops, which share their state between turns. */
+    rounds,
     userId,
     origin: upstream.origin,
     /** Folder of the connector files. */
@@ -282,14 +285,9 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     },
     /** Runs one turn of the loops, and waits for all started work. */
     async look(round: 'polls' | 'jobs' | 'readings' | 'inbox' = 'polls'): Promise<number> {
-      const rounds: Record<typeof round, Round[]> = {
-        polls: [pollRound],
-        jobs: [shortJobRound, readingRound],
-        readings: [readingRound],
-        inbox: [inboxRound],
-      };
+      const some = round === 'jobs' ? [rounds.shortJobs, rounds.readings] : [rounds[round]];
       const how = { signal, freeSlots: 1000 };
-      const begun = (await Promise.all(rounds[round].map((one) => one(context, how)))).flat();
+      const begun = (await Promise.all(some.map((one) => one(context, how)))).flat();
       await Promise.all(begun);
       return begun.length;
     },

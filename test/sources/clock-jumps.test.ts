@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeDueAfterJump } from '../../src/sources/clock-jumps.ts';
+import { createClockJumps } from '../../src/sources/clock-jumps.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp } from './app.ts';
@@ -64,7 +64,7 @@ test('a webhook with an ordinary wait is not made due', async () => {
   await app.look('inbox');
   app.clearCalls();
   clock.advance(MINUTE);
-  await makeDueAfterJump(app.service.context);
+  await createClockJumps()(app.service.context);
   await app.look('inbox');
   expect(app.calls).toEqual([]);
 });

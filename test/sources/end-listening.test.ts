@@ -3,7 +3,6 @@ import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { readingRound } from '../../src/sources/rounds.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
@@ -225,7 +224,7 @@ test('an inventory waits until the previous account is pruned', async () => {
   app.orders = [];
   await switchAccount(app, connectionId);
   // Inventories have slots of their own, and may come before the pruning job.
-  const begun = await readingRound(app.service.context, {
+  const begun = await app.rounds.readings(app.service.context, {
     signal: new AbortController().signal,
     freeSlots: 9,
   });

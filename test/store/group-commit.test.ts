@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createGroupCommit, type GroupCommit } from '../../src/store/group-commit.ts';
+import type { GroupCommit } from '../../src/store/group-commit.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import type { Tables } from '../../src/store/schema.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 /** Writes rows, and records which names came together. */
 function groupOfNames(): GroupCommit<string, string> {
-  return createGroupCommit<string, string>(store.db, async (tx, names) => {
+  return store.groupCommit<string, string>(async (tx, names) => {
     const rows = names.map((name) => ({ name, sealed: 'x', created_at: 1 }));
     await tx.insertInto('secrets').values(rows).execute();
     transactions.push({ tx, names });
@@ -85,8 +85,7 @@ test('two groups of one store share a transaction, and a failing group fails alo
 
 test('work that a lone item begins after its commit goes out before its answer', async () => {
   const told: string[] = [];
-  const group = createGroupCommit<string>(
-    store.db,
+  const group = store.groupCommit<string>(
     async (_tx, names) => names.map(() => undefined),
     // A client works this way: it checks an idle connection once more before it writes.
     () => void setImmediate(() => told.push('sent')),

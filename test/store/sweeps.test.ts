@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { deleteOldRuns } from '../../src/workflows/retention.ts';
+import { createRunSweep } from '../../src/workflows/retention.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
@@ -47,7 +47,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
       insert into workflow_steps (run_id, position, item, step_id, status, started_at)
       select ${runId}, 0, n, 'a', 'succeeded', 0 from numbers`.execute(db);
     const later = { now: () => clock.now() + 31 * DAY };
-    const seen = await countsDuring('workflow_steps', deleteOldRuns({ db, clock: later }));
+    const seen = await countsDuring('workflow_steps', createRunSweep()({ db, clock: later }));
     expect(seen.at(-1)).toBe(0);
     expect(seen.filter((count) => count > 1 && count < MANY)).not.toEqual([]);
     const gone = await service.call('GET', `/workflows/${workflowId}/runs/${runId}`);

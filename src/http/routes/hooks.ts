@@ -1,16 +1,12 @@
 import { z } from 'zod';
 import { bodyOf, type HookRequest } from '../../sources/webhooks/verify.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { BodyRoom, MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
-import type { Db } from '../../store/schema.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 
 /** Largest accepted webhook, bytes. Shopify and GitHub limit theirs to 25 MB, and other apps send far less. */
 const MAX_BYTES = 10 * MIB;
-/** Memory limits for webhooks being received. One source cannot use all of it, even with unfinished requests. */
-const MOST_AT_ONCE = { bytes: 64 * MIB, bytesEach: 16 * MIB };
-const rooms = new WeakMap<Db, BodyRoom>();
 
 /** The addresses for webhooks of apps. Some apps check the address with a GET first. */
 export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Receive a webhook of an app');
@@ -75,7 +71,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       const receive = async () => {
         const intake = await context.sources.intake();
         const expected = await intake.expect(params.connectorId, params.token);
-        using room = roomOf(context.db).hold(expected.source.sourceId);
+        using room = intake.hold(expected);
         const raw = await readRaw(room);
         // Awaited here, because the body must stay reserved until the webhook is stored.
         return await intake.accept(expected, new ReceivedHook({ method, url, query: search, header, raw }));
@@ -95,10 +91,4 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       };
     },
   });
-}
-
-function roomOf(db: Db): BodyRoom {
-  const room = rooms.get(db) ?? new BodyRoom(MOST_AT_ONCE);
-  rooms.set(db, room);
-  return room;
 }

@@ -9,8 +9,7 @@ import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { backoff, jitter } from '../../runtime/backoff.ts';
 import { whileRenewing } from '../../runtime/lease.ts';
-import { createGroupCommit, type GroupCommit } from '../../store/group-commit.ts';
-import type { Db, Tables } from '../../store/schema.ts';
+import type { Tables } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
@@ -35,6 +34,7 @@ export type PollContext = Pick<
   | 'dispatcher'
   | 'expressions'
   | 'operator'
+  | 'pollCommits'
   | 'runs'
 >;
 
@@ -210,7 +210,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
   const failures = refusal === undefined ? 0 : source.failures + 1;
-  const deliveries = await groupCommit(context).add(async (tx) => {
+  const deliveries = await context.pollCommits.add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // The wait keeps an endless list from being read without a pause.
@@ -291,23 +291,6 @@ async function recordAll(
     deliveries += await recordChanges(tx, context, source, observations, how);
   }
   return deliveries;
-}
-
-/** Group commits of the polls of each database. Most polls find nothing and only move their cursor. */
-const groupCommits = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
-type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
-
-function groupCommit({ db, dispatcher }: PollContext): GroupCommit<Write, number | undefined> {
-  const known = groupCommits.get(db);
-  if (known) return known;
-  const write = async (tx: Transaction<Tables>, writes: Write[]) => {
-    const results: (number | undefined)[] = [];
-    for (const one of writes) results.push(await one(tx));
-    return results;
-  };
-  const made = createGroupCommit(db, write, (tx) => dispatcher.committed(tx));
-  groupCommits.set(db, made);
-  return made;
 }
 
 /**

@@ -3,8 +3,9 @@ import type { Transaction } from 'kysely';
 import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../../lib/errors.ts';
 import { parseJson, type Json } from '../../lib/json.ts';
-import type { Db, Tables } from '../../store/schema.ts';
+import type { Tables } from '../../store/schema.ts';
 import { holdSame } from '../consumers.ts';
+import type { Round } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
@@ -51,36 +52,31 @@ interface Reading {
   outage?: unknown;
 }
 
-/** Sources whose webhooks this process interprets; `again` is true when more arrived since. */
-const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
-
 /**
- * Turns stored webhooks into events. Each source is processed separately and in order. A slow app, or a
- * webhook that the store refuses, therefore delays no other source. Starts up to `freeSlots` sources and returns
- * the started work.
+ * Creates the round that turns stored webhooks into events. Each source is processed separately and in order. A slow
+ * app, or a webhook that the store refuses, therefore delays no other source.
  */
-export async function processInbox(
-  context: PollContext,
-  { signal, freeSlots }: { signal: AbortSignal; freeSlots: number },
-): Promise<Promise<void>[]> {
-  const busy = underWay.get(context.db) ?? new Map<string, { again: boolean }>();
-  underWay.set(context.db, busy);
-  const due = await context.db
-    .selectFrom('inbox')
-    .select('source_id')
-    .distinct()
-    // The condition is literal, so that the database uses the partial index.
-    .where('processed_at', 'is', null)
-    .where('next_at', '<=', context.clock.now())
-    .limit(freeSlots + busy.size)
-    .execute();
-  const idle: string[] = [];
-  for (const { source_id: sourceId } of due) {
-    const state = busy.get(sourceId);
-    if (state) state.again = true;
-    else idle.push(sourceId);
-  }
-  return idle.slice(0, freeSlots).map(async (sourceId) => {
+export function createInboxRound(): Round {
+  /** Sources whose webhooks this process interprets; `again` is true when more arrived since. */
+  const busy = new Map<string, { again: boolean }>();
+  /** Last of the long webhooks of all sources. They are read one after the other to bound memory. */
+  let lastLong: Promise<unknown> = Promise.resolve();
+
+  const afterOtherLong = (work: () => Promise<boolean>): Promise<boolean> => {
+    const mine = lastLong.then(work);
+    lastLong = mine.catch(() => {});
+    return mine;
+  };
+
+  /** Processes some due webhooks of a source. Returns false when there were none. */
+  const processSome = async (context: PollContext, sourceId: string, reading: Reading): Promise<boolean> => {
+    const due = await nextDue(context, sourceId);
+    if (due.ids.length === 0) return false;
+    const work = () => interpretBatch(context, sourceId, due, reading);
+    return due.bytes > BATCH_BYTES ? afterOtherLong(work) : work();
+  };
+
+  const processAll = async (context: PollContext, sourceId: string, signal: AbortSignal): Promise<void> => {
     const state = { again: false };
     const reading: Reading = { signal, pausedUntil: 0 };
     busy.set(sourceId, state);
@@ -90,27 +86,32 @@ export async function processInbox(
     } finally {
       busy.delete(sourceId);
     }
-  });
+  };
+
+  return async (context, { signal, freeSlots }) => {
+    const due = await sourcesDue(context, freeSlots + busy.size);
+    const idle: string[] = [];
+    for (const sourceId of due) {
+      const state = busy.get(sourceId);
+      if (state) state.again = true;
+      else idle.push(sourceId);
+    }
+    return idle.slice(0, freeSlots).map((sourceId) => processAll(context, sourceId, signal));
+  };
 }
 
-/** Processes some due webhooks of a source. Returns false when there were none. */
-async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
-  const due = await nextDue(context, sourceId);
-  if (due.ids.length === 0) return false;
-  const work = () => interpretBatch(context, sourceId, due, reading);
-  return due.bytes > BATCH_BYTES ? afterOtherLong(context.db, work) : work();
-}
-
-/** Last of the long webhooks of all sources. They are read one after the other to bound memory. */
-const lastLong = new WeakMap<Db, Promise<unknown>>();
-
-function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
-  const mine = (lastLong.get(db) ?? Promise.resolve()).then(work);
-  lastLong.set(
-    db,
-    mine.catch(() => {}),
-  );
-  return mine;
+/** Returns sources with due webhooks. */
+async function sourcesDue({ db, clock }: PollContext, limit: number): Promise<string[]> {
+  const due = await db
+    .selectFrom('inbox')
+    .select('source_id')
+    .distinct()
+    // The condition is literal, so that the database uses the partial index.
+    .where('processed_at', 'is', null)
+    .where('next_at', '<=', clock.now())
+    .limit(limit)
+    .execute();
+  return due.map((row) => row.source_id);
 }
 
 /**

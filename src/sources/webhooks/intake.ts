@@ -1,8 +1,8 @@
 import type { Insertable, Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
+import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
-import { createGroupCommit } from '../../store/group-commit.ts';
 import { manyRows, runKept, textsFor } from '../../store/kept.ts';
 import type { Tables } from '../../store/schema.ts';
 import { accountSwitched } from '../consumers.ts';
@@ -28,6 +28,8 @@ export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
  * Webhooks up to this size are interpreted before the answer. Longer ones are stored and interpreted later.
  */
 const INTERPRETED_AT_ONCE = { bytes: 64 * 1024, events: 20 };
+/** Memory limits for webhooks being received. One source cannot use all of it, even with unfinished requests. */
+const MOST_AT_ONCE = { bytes: 64 * MIB, bytesEach: 16 * MIB };
 const RECEIVED: Accepted = { status: 200, body: '{"received":true}', contentType: 'application/json' };
 
 /** A genuine webhook to be stored. */
@@ -55,8 +57,8 @@ const insertInbox = manyRows((db, rows: InboxRow[]) =>
 /** Creates the intake of a process. Webhooks that arrive together share a transaction and its sync. */
 export function createIntake(context: IntakeContext): Intake {
   const senders = createHookSenders(context);
-  const arrivals = createGroupCommit<Arrival, Stored>(
-    context.db,
+  const room = new BodyRoom(MOST_AT_ONCE);
+  const arrivals = context.store.groupCommit<Arrival, Stored>(
     (tx, some) => storeAll(tx, context, some),
     (tx) => context.dispatcher.committed(tx),
   );
@@ -85,6 +87,7 @@ export function createIntake(context: IntakeContext): Intake {
 
   return {
     expect: (connectorId, token) => senders.find(connectorId, token),
+    hold: (sender) => room.hold(sender.source.sourceId),
     async accept(sender, request) {
       const challenged = challengeOf(sender, request);
       if (challenged) return challenged;

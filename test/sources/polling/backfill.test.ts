@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readingRound } from '../../../src/sources/rounds.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { until } from '../../support/events.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
@@ -131,7 +130,8 @@ test.each([
     let begun = 0;
     for (let second = 0; second < 2 * 60; second++) {
       await app.look();
-      begun += (await Promise.all(await readingRound(app.service.context, { signal, freeSlots: 8 }))).length;
+      begun += (await Promise.all(await app.rounds.readings(app.service.context, { signal, freeSlots: 8 })))
+        .length;
       app.clock.advance(SECOND);
     }
     expect(begun).toBeGreaterThan(1);

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { claimSources } from '../../../src/sources/sources.ts';
 import { pruneJob } from '../../../src/sources/prune.ts';
-import { makeDueAfterJump } from '../../../src/sources/clock-jumps.ts';
+import { createClockJumps } from '../../../src/sources/clock-jumps.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { inboxRound, shortJobRound } from '../../../src/sources/rounds.ts';
+import { createRounds } from '../../../src/sources/rounds.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import { separate } from '../../support/events.ts';
@@ -150,6 +150,8 @@ export async function openWorld() {
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
   const how = { signal: new AbortController().signal, freeSlots: 100 };
+  const rounds = createRounds();
+  const makeDueAfterJump = createClockJumps();
   /** Milliseconds by which our clock is ahead of the true time, which the shop follows. */
   let aheadMs = 0;
 
@@ -171,7 +173,7 @@ export async function openWorld() {
   }
 
   async function understand(): Promise<void> {
-    await Promise.all(await inboxRound(service.context, how));
+    await Promise.all(await rounds.inbox(service.context, how));
   }
 
   function beginShop(style: ShopStyle, skewSeconds: number, deepest = Infinity): void {
@@ -208,7 +210,7 @@ export async function openWorld() {
       },
     });
     if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body));
-    await Promise.all(await shortJobRound(service.context, how));
+    await Promise.all(await rounds.shortJobs(service.context, how));
     const run = newRun(connectionId);
     for (let polls = 0; polls < downFor; polls++) {
       await run.poll([500]);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { inboxRound } from '../../../src/sources/rounds.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { until } from '../../support/events.ts';
 import { openApp } from '../app.ts';
@@ -26,7 +25,7 @@ async function openWebhookApp() {
       expect(await app.announce(what, order)).toBe(200);
     },
     async look(signal = new AbortController().signal): Promise<void> {
-      await Promise.all(await inboxRound(context, { signal, freeSlots: 100 }));
+      await Promise.all(await app.rounds.inbox(context, { signal, freeSlots: 100 }));
     },
     /** Lets time pass, and processes due webhooks after each step. */
     async pass(ms: number, everyMs: number): Promise<void> {
