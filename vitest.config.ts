@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { writeToMemory } from './test/support/scratch.ts';
-import { SlowestFirst } from './test/support/slowest-first.ts';
 
 writeToMemory();
 
@@ -16,7 +15,6 @@ export default defineConfig({
     maxWorkers: Math.max(6, availableParallelism()),
     // A process loads and compiles our code once for all its files, which was a third of the work of a run.
     isolate: false,
-    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         extends: true,
