@@ -20,6 +20,8 @@ export interface Base {
   readonly hashKey: KeyObject;
   readonly catalog: Catalog;
   readonly outbound: Outbound;
+  /** Time between two polls for the changes of other processes, in ms. */
+  readonly changesEveryMs: number;
   /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
 }

@@ -17,7 +17,7 @@ import { createCallers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { isSealed, loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
-import { systemClock, type Clock } from './lib/clock.ts';
+import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
@@ -64,7 +64,8 @@ export async function openContext(
     log,
     clock = systemClock,
     catalogFolder = CATALOG_FOLDER,
-  }: { log: Logger; clock?: Clock; catalogFolder?: string },
+    changesEveryMs = SECOND / 2,
+  }: { log: Logger; clock?: Clock; catalogFolder?: string; changesEveryMs?: number },
 ): Promise<OpenContext> {
   const catalog = await loadCatalog({
     folder: catalogFolder,
@@ -115,6 +116,7 @@ export async function openContext(
       hashKey,
       catalog,
       outbound,
+      changesEveryMs,
       throttle: createThrottle(clock),
       executions,
       limits,

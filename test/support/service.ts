@@ -53,6 +53,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   clock?: Clock;
   catalogFolder?: string;
+  /** Time between two polls for the changes of other processes, in ms. */
+  changesEveryMs?: number;
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -81,6 +83,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.catalogFolder ? { catalogFolder: options.catalogFolder } : {}),
+    changesEveryMs: options.changesEveryMs ?? 50,
   });
   await ensureKeys(context, { development: developmentKey, production: productionKey });
   const app = await listen(context);

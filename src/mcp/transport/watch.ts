@@ -12,7 +12,6 @@ import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
 
-const LOOK_EVERY_MS = SECOND / 2;
 /**
  * Proxies close connections that are silent for a minute. Rights are also checked then, in case a change was missed.
  */
@@ -59,7 +58,7 @@ export interface Watch {
   close(): void;
 }
 
-type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers'>;
+type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'changesEveryMs'>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
 /** State of one watcher between checks. */
@@ -148,7 +147,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     look()
       .catch((error: unknown) => context.log.warn({ err: error }, 'check for changes failed'))
       .finally(() => (looking = false));
-  }, LOOK_EVERY_MS);
+  }, context.changesEveryMs);
   timer.unref();
 
   return {
