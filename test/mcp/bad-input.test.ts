@@ -310,7 +310,7 @@ describe('a client that does not read', () => {
   test('loses its connection after a minute without reading an answer', async () => {
     let timeout = 0;
     const server = createServer((req, res) => {
-      sendJson(res, 200, { text: JSON.stringify('x'.repeat(20_000_000)) });
+      sendJson(res, 200, { body: JSON.stringify('x'.repeat(20_000_000)) });
       timeout = req.socket.timeout ?? 0;
     });
     const socket = await deaf(server);

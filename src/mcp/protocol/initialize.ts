@@ -1,5 +1,6 @@
 import { GatehouseError } from '../../lib/errors.ts';
-import type { Json } from '../../lib/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { abilitiesOf, type Abilities } from './abilities.ts';
 
 /** The server's name and version in the result of `initialize`. */
 export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.1.0' };
@@ -11,15 +12,24 @@ export const CAPABILITIES = {
   logging: {},
 };
 
-/**
- * The supported MCP versions, newest first. They equal the versions of the official SDK, which is loaded only on
- * demand.
- */
+/** The supported MCP versions that begin with `initialize`, newest first. */
 const NEWEST = '2025-11-25';
 export const VERSIONS: readonly string[] = [NEWEST, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
+/** A client as `initialize` declares it. */
+export interface Client {
+  protocolVersion: string;
+  abilities: Abilities;
+}
+
+/** Reads the params of `initialize`. @throws GatehouseError `invalid_request` without a version. */
+export function clientOf({ params = {} }: { params?: JsonObject }): Client {
+  const protocolVersion = negotiate(params['protocolVersion']);
+  return { protocolVersion, abilities: abilitiesOf(protocolVersion, params['capabilities']) };
+}
+
 /** Returns the protocol version of a session: the client's version when we support it, else our newest. */
-export function negotiate(asked: Json | undefined): string {
+function negotiate(asked: Json | undefined): string {
   if (typeof asked !== 'string') {
     throw new GatehouseError(
       'invalid_request',

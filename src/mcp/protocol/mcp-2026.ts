@@ -189,15 +189,15 @@ function invalidMeta(member: string, rule: string): GatehouseError {
 const SUPPORTED = [VERSION_2026, ...VERSIONS];
 
 /** Returns the result of server/discover. */
-export function discoverResult(instructions: string): string {
-  return JSON.stringify({ supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions });
+export function discoverResult(instructions: string) {
+  return { supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions };
 }
 
 const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
 
 /**
  * Returns the first members of a complete result, without the closing brace. They are equal for all results of a
- * method. The caller appends a comma and the result's own text without its first brace.
+ * method.
  */
 export function openingOf(method: string): string {
   let opening = openings.get(method);
@@ -207,7 +207,8 @@ export function openingOf(method: string): string {
 
 const openings = new Map<string, string>();
 
-function openingWith(method: string, meta: JsonObject): string {
+/** Returns the first members of a complete result; `meta` adds members to `_meta`. */
+export function openingWith(method: string, meta: JsonObject): string {
   const ttlMs = CACHED[method];
   const members = JSON.stringify({
     resultType: 'complete',
@@ -217,16 +218,5 @@ function openingWith(method: string, meta: JsonObject): string {
   return members.slice(0, -1);
 }
 
-/**
- * Returns a complete result as text. `result` is the text of an object without `_meta`; `meta` adds members to
- * `_meta`.
- */
-export function completeResult(method: string, result: string, meta?: JsonObject): string {
-  const opening = meta ? openingWith(method, meta) : openingOf(method);
-  return result === '{}' ? `${opening}}` : `${opening},${result.slice(1)}`;
-}
-
-/** Returns an unfinished result, which clients do not cache. */
-export function interimResult(result: string): string {
-  return `{"_meta":${JSON.stringify({ [`${META}serverInfo`]: ABOUT_US })},${result.slice(1)}`;
-}
+/** The first members of an unfinished result, which clients do not cache. */
+export const INTERIM_OPENING = JSON.stringify({ _meta: { [`${META}serverInfo`]: ABOUT_US } }).slice(0, -1);

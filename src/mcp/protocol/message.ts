@@ -23,15 +23,36 @@ export interface RpcFault {
   data?: unknown;
 }
 
-/** The outcome of a request: the result object as JSON text, or the error. */
-export type Answer = { result: string; failed: boolean; interim?: boolean } | { error: RpcFault };
+/** The outcome of a request: the result object as JSON, or the error. */
+export type Answer =
+  | {
+      result: string | Buffer;
+      /** First members of the result, without the closing brace; undefined when `result` has all members. */
+      opening?: string;
+      failed: boolean;
+      interim?: boolean;
+    }
+  | { error: RpcFault };
 
 /** Returns the whole response as JSON text. */
 export function responseText(id: string | number, answer: Answer): string {
-  return 'result' in answer
-    ? `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.result}}`
-    : JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
+  const parts = responseParts(id, answer);
+  return typeof parts === 'string' ? parts : Buffer.concat(parts).toString();
 }
+
+/** Returns the whole response: text, or parts around the bytes of a result, which are not copied. */
+export function responseParts(id: string | number, answer: Answer): string | Buffer[] {
+  if ('error' in answer) return JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
+  const { result, opening } = answer;
+  const before = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  if (opening === undefined)
+    return typeof result === 'string' ? `${before}${result}}` : [Buffer.from(before), result, CLOSING];
+  if (typeof result === 'string')
+    return `${before}${opening}${result === '{}' ? '' : ','}${result.slice(1)}}`;
+  return [Buffer.from(`${before}${opening},`), result.subarray(1), CLOSING];
+}
+
+const CLOSING = Buffer.from('}');
 
 /** Returns whether an answer reports a failure: an error, or a tool that failed. */
 export function hasFailed(answer: Answer): boolean {

@@ -1,17 +1,29 @@
-import type { JsonObject } from '../../lib/json.ts';
+import type { EventScope } from '../../connectors/event-scopes.ts';
+import type { LogLevel } from '../../lib/log-level.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
+
+/** State of a client's connection: a session of HTTP, or standard input and output after `initialize`. */
+export interface Connection {
+  /** The lowest level of log messages that the client wants; undefined when it set none. */
+  logLevel: LogLevel | undefined;
+  /** Addresses of resources that the client subscribed to. */
+  readonly subscriptions: Set<string>;
+  /** The newest event of each subscribed scope when it was last reported. */
+  readonly newest: Map<EventScope, string>;
+}
 
 /** One request of a client, with its rights and the receivers of its notifications. */
 export interface McpCall {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
-  /** Set by tools/call: its result as JSON text, sent in place of the SDK's copy. */
-  rendered?: { result: string; failed: boolean };
-  /** Set when the client must answer first: sent in place of a result. */
-  interim?: JsonObject;
+  /** Version of MCP as the request gives it: `initialize` and MCP 2026-07-28; undefined for other requests. */
+  protocolVersion?: string | undefined;
+  connection?: Connection | undefined;
+  /** Opens the stream of `subscriptions/listen`. `canRead` returns whether the caller can read an address. */
+  listen?: ((canRead: (uri: string) => Promise<boolean>) => Promise<void>) | undefined;
   /** Sends progress for the client's token; undefined when the client asked for none. */
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Sends log messages of an app; undefined when the client wants none. */

@@ -4,23 +4,24 @@ import { newestOf } from '../tools/events.ts';
 import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from '../tools/grant.ts';
 import { mcp2026Inputs } from '../tools/input.ts';
+import type { McpCall } from '../tools/mcp-call.ts';
 import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
-import { hasFailed, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { hasFailed, responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
 import {
-  completeResult,
-  discoverResult,
-  interimResult,
+  INTERIM_OPENING,
   openingOf,
   readMcp2026,
+  VERSION_2026,
   type Mcp2026Request,
 } from '../protocol/mcp-2026.ts';
 import { checkParamHeaders } from '../protocol/param-headers.ts';
-import { sendResult, whenClosed } from './reply.ts';
+import { whenClosed } from './reply.ts';
 import { requestStates } from '../tools/request-state.ts';
 import type { McpCore } from '../tools/server.ts';
 import { traceOf } from '../protocol/trace.ts';
 import type { Watch } from './watch.ts';
 
+const LISTEN = 'subscriptions/listen';
 /** Before MCP 2026-07-28, "resource not found" had its own code. */
 const OLD_NOT_FOUND = -32002;
 /** JSON-RPC errors that have their own HTTP status; all others get 200. */
@@ -53,12 +54,9 @@ export function createMcp2026Exchange(
 ): Mcp2026Exchange {
   return {
     async post(flow, asked, rights) {
-      const { res, headers, grant, requestId, framing } = flow;
+      const { res, headers, grant, requestId } = flow;
       const read = readMcp2026(asked, flow.req);
       const { method, id, params } = read.request;
-      const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
-      const list = whole ? await core.toolList(grant) : undefined;
-      if (list) return sendResult(res, id, { answer: { result: list, opening: openingOf(method) }, headers });
       if (method === 'tools/call' && typeof params?.['name'] === 'string') {
         const { name, arguments: args } = params;
         const action = core.visible(grant).direct.get(name);
@@ -77,46 +75,52 @@ export function createMcp2026Exchange(
         const answer = await this.answer(read, stream, call);
         if (!answer) return;
         const status = 'error' in answer ? (STATUSES[answer.error.code] ?? 200) : 200;
-        stream.finish(responseText(id, answer), status);
+        stream.finish(responseParts(id, answer), status);
       } catch (error) {
         if (!gone.signal.aborted) throw error;
       }
     },
 
     async answer({ request, abilities, logLevel, requestState, responses }, stream, call) {
-      const { method } = request;
-      const { grant, requestId, signal, rights, sink } = call;
-      if (method === 'server/discover') {
-        const { instructions } = core.visible(grant);
-        return { result: completeResult(method, discoverResult(instructions)), failed: false };
-      }
-      if (method === 'subscriptions/listen') {
-        const filter = filterOf(request);
-        listeners.admit(grant);
-        const uris = filter.resourceSubscriptions;
-        if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
-        const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
-        // A client that left by now has fired its close event already, so its listener would never be removed.
-        signal.throwIfAborted();
-        const since = context.clock.now();
-        listeners.open(sink(), { id: request.id, grant, filter, newest, since, rights });
-        return undefined;
-      }
+      const { grant, requestId, signal } = call;
+      const listen = request.method === LISTEN ? opener(request, call) : undefined;
       const states = requestStates(context, grant, request);
       const answer = await core.answer(request, {
         grant,
         requestId,
         signal,
+        protocolVersion: VERSION_2026,
+        listen,
         inputs: await mcp2026Inputs({ abilities, states, requestState, responses, signal }),
         trace: traceOf(request),
         onProgress: progressOf(request, stream),
         onLog: (message) => log(stream, logLevel, message),
         onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
       });
+      if (listen && !('error' in answer)) return undefined;
       logOutcome(stream, logLevel, { request, failed: hasFailed(answer) });
-      return mcp2026Answer(method, answer);
+      return mcp2026Answer(request.method, answer);
     },
   };
+
+  /**
+   * Admits a subscription. Returns the function that opens its stream.
+   * @throws GatehouseError `request_meta_invalid`, `rate_limited`
+   */
+  function opener(request: RpcRequest, { grant, signal, rights, sink }: Mcp2026Call): McpCall['listen'] {
+    const filter = filterOf(request);
+    listeners.admit(grant);
+    return async (canRead) => {
+      const uris = filter.resourceSubscriptions;
+      // The acknowledged filter names only addresses that the caller can read.
+      if (uris) filter.resourceSubscriptions = await readable(uris, canRead);
+      const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
+      // A client that left by now has fired its close event already, so its listener would never be removed.
+      signal.throwIfAborted();
+      const since = context.clock.now();
+      listeners.open(sink(), { id: request.id, grant, filter, newest, since, rights });
+    };
+  }
 }
 
 function mcp2026Answer(method: string, answer: Answer): Answer {
@@ -124,19 +128,11 @@ function mcp2026Answer(method: string, answer: Answer): Answer {
     const { error } = answer;
     return error.code === OLD_NOT_FOUND ? { error: { ...error, code: -32602 } } : answer;
   }
-  const { result, failed, interim } = answer;
-  return { result: interim ? interimResult(result) : completeResult(method, result), failed };
+  return { ...answer, opening: answer.interim ? INTERIM_OPENING : openingOf(method) };
 }
 
-/** Returns the addresses that the caller can read. The acknowledged filter names only these. */
-async function readable(
-  core: McpCore,
-  uris: string[],
-  call: { grant: Grant; requestId: string; signal: AbortSignal },
-): Promise<string[]> {
+async function readable(uris: string[], canRead: (uri: string) => Promise<boolean>): Promise<string[]> {
   const found: string[] = [];
-  for (const uri of uris) {
-    if (!(await core.resourceFault(uri, call))) found.push(uri);
-  }
+  for (const uri of uris) if (await canRead(uri)) found.push(uri);
   return found;
 }

@@ -1,39 +1,24 @@
 import type { Base } from '../../base.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { abilitiesOf } from '../protocol/abilities.ts';
 import { sessionInputs } from '../tools/elicitation.ts';
-import { newestOf } from '../tools/events.ts';
-import {
-  levelFault,
-  log,
-  logOutcome,
-  progressOf,
-  streamOf,
-  USUAL_LEVEL,
-  type Flow,
-  type Stream,
-} from './flow.ts';
+import { log, logOutcome, progressOf, streamOf, USUAL_LEVEL, type Flow, type Stream } from './flow.ts';
 import type { Grant } from '../tools/grant.ts';
-import { initializeResult, negotiate } from '../protocol/initialize.ts';
+import { clientOf } from '../protocol/initialize.ts';
 import type { Listeners } from './listeners.ts';
-import { LOG_LEVELS } from '../../lib/log-level.ts';
 import {
   hasFailed,
+  responseParts,
   responseText,
   type Answer,
   type Message,
-  type RpcFault,
   type RpcRequest,
 } from '../protocol/message.ts';
 import { createMcp2026Exchange } from './exchange-2026.ts';
-import { sendEmpty, sendJson, sendResult, whenClosed } from './reply.ts';
+import { sendEmpty, sendJson, whenClosed } from './reply.ts';
 import type { McpCore } from '../tools/server.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { traceOf } from '../protocol/trace.ts';
 import type { Watch } from './watch.ts';
-
-const MAX_SUBSCRIPTIONS = 1000;
-const NOTHING: Answer = { result: '{}', failed: false };
 
 /** Handles a message of each MCP version: runs it and frames its answer. */
 export interface Exchange {
@@ -69,12 +54,9 @@ export function createExchange(
       const { request } = message;
       if (rights) return mcp2026.post(flow, request, rights);
       if (request.method === 'initialize') return initialize(flow, request);
-      const listed = request.method === 'tools/list' && request.params?.['cursor'] === undefined;
-      const result = listed && flow.framing.json ? await core.toolList(flow.grant) : undefined;
-      if (result) return sendResult(res, request.id, { answer: { result }, headers });
       const stream = streamOf(flow);
       const answer = await answerOf(flow, request, stream);
-      if (answer !== undefined) stream.finish(responseText(request.id, answer));
+      if (answer !== undefined) stream.finish(responseParts(request.id, answer));
       else if (!res.headersSent) sendEmpty(res, 202, headers);
       else res.end();
     },
@@ -96,19 +78,16 @@ export function createExchange(
     },
   };
 
-  function initialize({ res, headers, grant, session }: Flow, { id, params = {} }: RpcRequest): void {
+  async function initialize(flow: Flow, request: RpcRequest): Promise<void> {
+    const { res, headers, grant, requestId, session } = flow;
     if (session) throw new GatehouseError('invalid_request', 'This session is initialized already.');
-    const protocolVersion = negotiate(params['protocolVersion']);
-    const abilities = abilitiesOf(protocolVersion, params['capabilities']);
-    const made = sessions.create(grant, { protocolVersion, abilities });
-    const result = initializeResult(protocolVersion, core.visible(grant).instructions);
-    sendJson(res, 200, {
-      text: responseText(id, { result: JSON.stringify(result), failed: false }),
-      headers: {
-        ...headers,
-        'Mcp-Session-Id': made.sessionId,
-      },
-    });
+    const client = clientOf(request);
+    const { protocolVersion } = client;
+    const { signal } = new AbortController();
+    const answer = await core.answer(request, { grant, requestId, signal, protocolVersion });
+    const own: Record<string, string> =
+      'error' in answer ? {} : { 'Mcp-Session-Id': sessions.create(grant, client).sessionId };
+    sendJson(res, 200, { body: responseText(request.id, answer), headers: { ...headers, ...own } });
   }
 
   /** Answers a request. Returns undefined when the client cancelled it, because cancelled requests get no answer. */
@@ -121,12 +100,11 @@ export function createExchange(
     });
     session?.running.set(request.id, cancel);
     try {
-      const own = await ownAnswer(session, request, { flow, signal: cancel.signal });
-      if (own) return own;
       const answer = await core.answer(request, {
         grant,
         requestId,
         signal: cancel.signal,
+        connection: session,
         trace: traceOf(request),
         onProgress: progressOf(request, stream),
         onWait: stream.rest,
@@ -143,56 +121,6 @@ export function createExchange(
       session?.running.delete(request.id);
     }
   }
-
-  /** Answers methods that concern only the session. */
-  async function ownAnswer(
-    session: Session | undefined,
-    request: RpcRequest,
-    { flow: { grant, requestId }, signal }: { flow: Flow; signal: AbortSignal },
-  ): Promise<Answer | undefined> {
-    const { params = {} } = request;
-    switch (request.method) {
-      case 'ping':
-        return NOTHING;
-      case 'logging/setLevel': {
-        const level = LOG_LEVELS.find((one) => one === params['level']);
-        if (!level) return fault(requestId, levelFault());
-        if (session) session.logLevel = level;
-        return NOTHING;
-      }
-      case 'resources/subscribe':
-      case 'resources/unsubscribe': {
-        const uri = params['uri'];
-        if (typeof uri !== 'string')
-          return fault(requestId, { code: -32602, message: 'params.uri must be a string' });
-        if (!session)
-          return fault(requestId, {
-            code: -32600,
-            message: 'Subscriptions need a session: initialize first.',
-          });
-        if (request.method === 'resources/unsubscribe') {
-          session.subscriptions.delete(uri);
-          return NOTHING;
-        }
-        const missing = await core.resourceFault(uri, { grant, requestId, signal });
-        if (missing) return { error: missing };
-        if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
-          return fault(requestId, {
-            code: -32602,
-            message: `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`,
-          });
-        for (const [scope, event] of await newestOf(context, grant, [uri])) session.newest.set(scope, event);
-        session.subscriptions.add(uri);
-        return NOTHING;
-      }
-      default:
-        return undefined;
-    }
-  }
-}
-
-function fault(requestId: string, { code, message }: RpcFault): Answer {
-  return { error: { code, message, data: { code: 'invalid_request', requestId } } };
 }
 
 /** Handles messages that get no answer: the client's answers to us, and its notifications. */

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Progress } from '../../upstream/upstream-call.ts';
 import type { Grant } from '../tools/grant.ts';
-import { isWanted, LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
-import type { RpcFault, RpcRequest } from '../protocol/message.ts';
+import { isWanted, type LogLevel } from '../../lib/log-level.ts';
+import type { RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, sendJson, writeEvent, type Framing } from './reply.ts';
 import { emit, finish, newStream, type Session } from './sessions.ts';
 
@@ -24,8 +24,8 @@ export interface Stream {
   send(message: object): void;
   /** Closes the stream of a session; its client reconnects for the rest (MCP 2025-11-25). Others stay open. */
   rest(): void;
-  /** Sends the response. `status` applies when no message preceded the response. */
-  finish(text: string, status?: number): void;
+  /** Sends the response, text or parts. `status` applies when no message preceded the response. */
+  finish(body: string | Buffer[], status?: number): void;
 }
 
 /** Since this version, a server may close a stream before its answer. */
@@ -60,10 +60,10 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
       begin();
       res.end(`retry: ${COME_AGAIN_MS}\n\n`);
     },
-    finish(text, status = 200) {
-      if (!open && framing.json) return sendJson(res, status, { text, headers });
+    finish(body, status = 200) {
+      if (!open && framing.json) return sendJson(res, status, { body, headers });
       begin();
-      write(text);
+      write(typeof body === 'string' ? body : Buffer.concat(body).toString());
       if (session && name !== undefined) finish(session, name);
       else res.end();
     },
@@ -94,11 +94,6 @@ export function log(
 
 /** The lowest level of an app's messages that a session gets before its client sets a level. */
 export const USUAL_LEVEL: LogLevel = 'info';
-
-/** Returns the error of logging/setLevel for an unknown level. */
-export function levelFault(): RpcFault {
-  return { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` };
-}
 
 /** Sends a log message that names the tool and its outcome, to clients that asked for log messages. */
 export function logOutcome(

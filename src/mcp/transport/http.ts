@@ -47,7 +47,7 @@ interface McpVisit extends Visit {
 }
 
 export async function createMcpHandler(context: Context): Promise<McpHandler> {
-  const core = createMcpCore(context);
+  const core = await createMcpCore(context);
   const sessions = createSessions(context.clock);
   const listeners = createListeners();
   const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);

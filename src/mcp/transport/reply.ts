@@ -45,14 +45,15 @@ function readAccept(accept: string): Framing {
   };
 }
 
-/** Sends JSON in one write with its length, so that headers and body leave together. */
+/** Sends JSON with its length, so that headers and body leave together. Parts are sent without a copy. */
 export function sendJson(
   res: ServerResponse,
   status: number,
-  { text, headers = {} }: { text: string; headers?: Record<string, string> | undefined },
+  { body, headers = {} }: { body: string | readonly Buffer[]; headers?: Record<string, string> | undefined },
 ): void {
   if (res.headersSent || res.destroyed) return;
-  const bytes = Buffer.byteLength(text);
+  const bytes =
+    typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, part) => sum + part.length, 0);
   res.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': bytes,
@@ -61,37 +62,13 @@ export function sendJson(
   });
   // Text with as many bytes as characters is ASCII. Node writes latin1 unchanged; for utf8 it would reserve three
   // bytes each.
-  res.end(text, bytes === text.length ? 'latin1' : 'utf8');
-  hurry(res);
-}
-
-/**
- * Sends a response whose result is bytes already, without a copy. `opening` holds members that precede the result's
- * own, such as `{"resultType":"complete"`.
- */
-export function sendResult(
-  res: ServerResponse,
-  id: string | number,
-  {
-    answer: { result, opening },
-    headers,
-  }: { answer: { result: Buffer; opening?: string }; headers: Record<string, string> },
-): void {
-  if (res.headersSent || res.destroyed) return;
-  const begun = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
-  const before = Buffer.from(opening === undefined ? begun : `${begun}${opening},`);
-  const members = opening === undefined ? result : result.subarray(1);
-  res.writeHead(200, {
-    'Content-Type': 'application/json',
-    'Content-Length': before.length + members.length + 1,
-    ...ALWAYS,
-    ...headers,
-  });
-  res.cork();
-  res.write(before);
-  res.write(members);
-  res.end('}');
-  res.uncork();
+  if (typeof body === 'string') res.end(body, bytes === body.length ? 'latin1' : 'utf8');
+  else {
+    res.cork();
+    for (const part of body) res.write(part);
+    res.end();
+    res.uncork();
+  }
   hurry(res);
 }
 
@@ -160,5 +137,5 @@ export function sendRefusal(
     id: id ?? null,
     error: { code, message: error.message, data },
   });
-  sendJson(res, error.status, { text, headers: { ...headers, ...error.headers } });
+  sendJson(res, error.status, { body: text, headers: { ...headers, ...error.headers } });
 }

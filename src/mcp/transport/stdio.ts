@@ -5,19 +5,17 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
-import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
 import { findServerByIdOrName } from '../../servers/records.ts';
 import type { Environment } from '../../store/environments.ts';
-import { abilitiesOf } from '../protocol/abilities.ts';
 import { sessionInputs, type Askable } from '../tools/elicitation.ts';
-import { newestOf } from '../tools/events.ts';
-import { levelFault, log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
+import { log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
-import { initializeResult, negotiate } from '../protocol/initialize.ts';
+import { clientOf, type Client } from '../protocol/initialize.ts';
 import { createListeners, type EventSink } from './listeners.ts';
 import { hasFailed, readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { isMcp2026, readMcp2026 } from '../protocol/mcp-2026.ts';
+import type { Connection } from '../tools/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
 import { createMcpCore, type McpCore } from '../tools/server.ts';
 import { traceOf } from '../protocol/trace.ts';
@@ -43,7 +41,7 @@ export async function runStdio(
   { input, output, signal }: { input: Readable; output: Writable; signal?: AbortSignal },
 ): Promise<void> {
   const { server } = await grantOf(context, options);
-  const core = createMcpCore(context);
+  const core = await createMcpCore(context);
   const send = (message: object | string): void => {
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
   };
@@ -59,7 +57,6 @@ export async function runStdio(
     watch,
     running: new Map(),
     client: undefined,
-    logLevel: undefined,
     ended: ended.signal,
   };
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
@@ -82,6 +79,8 @@ export async function runStdio(
   }
 }
 
+type LineClient = Askable & Watcher & Connection;
+
 /** The one client of this process, and the state of its connection. */
 interface Line {
   context: Context;
@@ -93,8 +92,7 @@ interface Line {
   /** Requests and subscriptions under way, by the client's id. */
   running: Map<string | number, AbortController>;
   /** The client as `initialize` declared it. */
-  client: (Askable & Watcher & { subscriptions: Set<string> }) | undefined;
-  logLevel: LogLevel | undefined;
+  client: LineClient | undefined;
   /** Aborts when the input ends. */
   ended: AbortSignal;
 }
@@ -169,70 +167,45 @@ async function answerMcp2026(
 /** Answers a request of an older version, with or without `initialize`. */
 async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
   const { context, core, send, watch } = line;
-  const { params = {} } = request;
-  switch (request.method) {
-    case 'initialize': {
-      const protocolVersion = negotiate(params['protocolVersion']);
-      line.client = {
-        environment: call.grant.environment,
-        serverId: call.grant.live.server.serverId,
-        userId: call.grant.userId,
-        subscriptions: new Set(),
-        live: call.grant.live,
-        newest: new Map(),
-        since: context.clock.now(),
-        endsAt: call.grant.endsAt,
-        rights: line.rights,
-        ping: () => {},
-        // No stream to close: each later request is rejected on its own.
-        leave: () => {},
-        abilities: abilitiesOf(protocolVersion, params['capabilities']),
-        asked: new Map(),
-        gone: line.ended,
-        notify: (method, values = {}) => send({ jsonrpc: '2.0', method, params: values }),
-      };
-      const { instructions } = core.visible(call.grant);
-      return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };
-    }
-    case 'ping':
-      return NOTHING;
-    case 'resources/unsubscribe':
-      line.client?.subscriptions.delete(String(params['uri']));
-      return NOTHING;
-    case 'logging/setLevel': {
-      const level = LOG_LEVELS.find((one) => one === params['level']);
-      if (!level) return { error: levelFault() };
-      line.logLevel = level;
-      return NOTHING;
-    }
-    case 'resources/subscribe': {
-      const { uri } = params;
-      if (typeof uri !== 'string') return { error: { code: -32602, message: 'params.uri must be a string' } };
-      const missing = await core.resourceFault(uri, call);
-      if (missing) return { error: missing };
-      for (const [scope, event] of await newestOf(context, call.grant, [uri]))
-        line.client?.newest.set(scope, event);
-      line.client?.subscriptions.add(uri);
-      return NOTHING;
-    }
-    case 'tools/list': {
-      const list = params['cursor'] === undefined ? await core.toolList(call.grant) : undefined;
-      if (list) return { result: list.toString(), failed: false };
-    }
-  }
+  const initialize = request.method === 'initialize' ? clientOf(request) : undefined;
+  // Later lines are answered at the same time, and need the client.
+  if (initialize) line.client = lineClient(line, call.grant, initialize);
+  const { client } = line;
   const answer = await core.answer(request, {
     ...call,
+    protocolVersion: initialize?.protocolVersion,
+    connection: client,
     trace: traceOf(request),
     onProgress: progressOf(request, { send }),
-    onLog: (message) => log({ send }, line.client && (line.logLevel ?? USUAL_LEVEL), message),
+    onLog: (message) => log({ send }, client && (client.logLevel ?? USUAL_LEVEL), message),
     onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
-    ...(line.client ? { inputs: sessionInputs(context, line.client, send, call.signal) } : {}),
+    ...(client ? { inputs: sessionInputs(context, client, send, call.signal) } : {}),
   });
-  logOutcome({ send }, line.logLevel, { request, failed: hasFailed(answer) });
+  logOutcome({ send }, client?.logLevel, { request, failed: hasFailed(answer) });
   return answer;
 }
 
-const NOTHING: Answer = { result: '{}', failed: false };
+function lineClient({ context, rights, ended, send }: Line, grant: Grant, { abilities }: Client): LineClient {
+  return {
+    environment: grant.environment,
+    serverId: grant.live.server.serverId,
+    userId: grant.userId,
+    subscriptions: new Set(),
+    logLevel: undefined,
+    live: grant.live,
+    newest: new Map(),
+    since: context.clock.now(),
+    endsAt: grant.endsAt,
+    rights,
+    ping: () => {},
+    // No stream to close: each later request is rejected on its own.
+    leave: () => {},
+    abilities,
+    asked: new Map(),
+    gone: ended,
+    notify: (method, values = {}) => send({ jsonrpc: '2.0', method, params: values }),
+  };
+}
 
 function parsed(line: string) {
   try {

@@ -1,0 +1,147 @@
+import {
+  CallToolRequestSchema,
+  CompleteRequestSchema,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  ReadResourceRequestSchema,
+  SetLevelRequestSchema,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+  type Result,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { severalAccounts } from '../../credentials/choices.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { initializeResult } from '../protocol/initialize.ts';
+import { discoverResult, VERSION_2026 } from '../protocol/mcp-2026.ts';
+import { callTool } from './call-tool.ts';
+import { pageAt } from './cursor.ts';
+import { newestOf } from './events.ts';
+import type { Connection, McpCall } from './mcp-call.ts';
+import { complete, getPrompt, listPrompts } from './prompts.ts';
+import { Rendered } from './rendered.ts';
+import { assertResource, listResources, listResourceTemplates, readResource } from './resources.ts';
+import { RpcError } from './rpc-error.ts';
+import type { ToolScope } from './tool.ts';
+import { TOOLS_A_PAGE, type ToolDefinition } from './tool-definition.ts';
+import { listed } from './workflow-tools.ts';
+
+const MAX_SUBSCRIPTIONS = 1000;
+
+/** The part of the SDK's schemas that handlers need: a shape with the method's name. */
+type MethodSchema = z.ZodObject<{ method: z.ZodLiteral<string> }>;
+
+/** Registers the handler of a method. The handler returns an object, or JSON that is sent instead. */
+export type On = <S extends MethodSchema>(
+  schema: S,
+  handle: (
+    request: z.output<S>,
+    scope: ToolScope,
+    call: McpCall,
+  ) => Result | Rendered | Promise<Result | Rendered>,
+) => void;
+
+/** Registers every method but ping, which the SDK answers. */
+export function registerMethods(on: On): void {
+  on(method('initialize'), (_, { visible }, { protocolVersion }) => {
+    if (protocolVersion !== undefined) return initializeResult(protocolVersion, visible.instructions);
+    throw new GatehouseError('invalid_request', 'This session is initialized already.');
+  });
+  on(method('server/discover'), (request, { visible }, call) => {
+    assert2026(call, request);
+    return discoverResult(visible.instructions);
+  });
+  on(method('subscriptions/listen'), async (request, scope, call) => {
+    assert2026(call, request);
+    await call.listen?.((uri) => isReadable(scope, uri));
+    return {};
+  });
+  on(SetLevelRequestSchema, ({ params }, _, { connection }) => {
+    if (connection) connection.logLevel = params.level;
+    return {};
+  });
+  on(SubscribeRequestSchema, async ({ params }, scope, call) => {
+    await subscribe(scope, connectionOf(call), params.uri);
+    return {};
+  });
+  on(UnsubscribeRequestSchema, ({ params }, _, call) => {
+    connectionOf(call).subscriptions.delete(params.uri);
+    return {};
+  });
+  on(ListToolsRequestSchema, ({ params }, scope) => listTools(scope, params?.cursor));
+  on(CallToolRequestSchema, ({ params }, scope) => callTool(scope, params.name, params.arguments ?? {}));
+  on(ListResourcesRequestSchema, ({ params }, scope) => listResources(scope, params?.cursor));
+  on(ListResourceTemplatesRequestSchema, ({ params }, scope) => listResourceTemplates(scope, params?.cursor));
+  on(ReadResourceRequestSchema, ({ params }, scope) => readResource(scope, params.uri));
+  on(ListPromptsRequestSchema, ({ params }, scope) => listPrompts(scope, params?.cursor));
+  on(GetPromptRequestSchema, ({ params }, scope) => getPrompt(scope, params.name, params.arguments ?? {}));
+  on(CompleteRequestSchema, ({ params: { ref, argument, context } }, scope) => {
+    const prompt = ref.type === 'ref/prompt' ? ref.name : undefined;
+    return complete(scope, prompt, argument, context?.arguments ?? {});
+  });
+}
+
+/** Returns the schema of a method whose params its transport has read, or that the SDK does not know. */
+function method(name: string) {
+  return z.object({ method: z.literal(name) });
+}
+
+export function unknownMethod(name: string): GatehouseError {
+  return new GatehouseError('method_not_found', `There is no method "${name.slice(0, 64)}" here.`);
+}
+
+function assert2026({ protocolVersion }: McpCall, request: { method: string }): void {
+  if (protocolVersion !== VERSION_2026) throw unknownMethod(request.method);
+}
+
+function connectionOf({ connection, requestId }: McpCall): Connection {
+  if (connection) return connection;
+  const data = { code: 'invalid_request', requestId };
+  throw new RpcError(-32600, 'Subscriptions need a session: initialize first.', data);
+}
+
+async function subscribe(
+  scope: ToolScope,
+  { subscriptions, newest }: Connection,
+  uri: string,
+): Promise<void> {
+  await assertResource(scope, uri);
+  if (subscriptions.size >= MAX_SUBSCRIPTIONS && !subscriptions.has(uri))
+    throw new GatehouseError(
+      'invalid_request',
+      `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`,
+    );
+  for (const [name, event] of await newestOf(scope.context, scope.grant, [uri])) newest.set(name, event);
+  subscriptions.add(uri);
+}
+
+async function isReadable(scope: ToolScope, uri: string): Promise<boolean> {
+  try {
+    await assertResource(scope, uri);
+    return true;
+  } catch (error) {
+    if (error instanceof GatehouseError && error.status < 500) return false;
+    throw error;
+  }
+}
+
+/** Returns the cached bytes of the list, or a page when the list has several. */
+async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Result | Rendered> {
+  const { visibility, workflowTools, grant, context } = scope;
+  const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context.db, grant));
+  const more = listed(await workflowTools.of(grant), grant);
+  if (cursor === undefined && tools.length + more.length <= TOOLS_A_PAGE)
+    return new Rendered(more.length === 0 ? listBytes : withMore(listBytes, more));
+  const all = [...tools, ...more];
+  const { page, nextCursor } = await pageAt(scope, { list: 'tools', all, cursor, size: TOOLS_A_PAGE });
+  return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/** Appends tools to the text `{"tools":[…]}`, which always holds the built-in tools. */
+function withMore(list: Buffer, more: readonly ToolDefinition[]): Buffer {
+  const text = more.map((one) => JSON.stringify(one)).join(',');
+  return Buffer.concat([list.subarray(0, -2), Buffer.from(`,${text}]}`)]);
+}
