@@ -1,5 +1,4 @@
 import {
-  CallToolRequestSchema,
   CompleteRequestSchema,
   GetPromptRequestSchema,
   ListPromptsRequestSchema,
@@ -10,6 +9,7 @@ import {
   SetLevelRequestSchema,
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
+  type Request,
   type Result,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -44,7 +44,7 @@ export type On = <S extends MethodSchema>(
   ) => Result | Rendered | Promise<Result | Rendered>,
 ) => void;
 
-/** Registers every method but ping, which the SDK answers. */
+/** Registers every method but tools/call (`fallback`) and ping, which the SDK answers. */
 export function registerMethods(on: On): void {
   on(method('initialize'), (_, { visible }, { protocolVersion }) => {
     if (protocolVersion !== undefined) return initializeResult(protocolVersion, visible.instructions);
@@ -72,7 +72,6 @@ export function registerMethods(on: On): void {
     return {};
   });
   on(ListToolsRequestSchema, ({ params }, scope) => listTools(scope, params?.cursor));
-  on(CallToolRequestSchema, ({ params }, scope) => callTool(scope, params.name, params.arguments ?? {}));
   on(ListResourcesRequestSchema, ({ params }, scope) => listResources(scope, params?.cursor));
   on(ListResourceTemplatesRequestSchema, ({ params }, scope) => listResourceTemplates(scope, params?.cursor));
   on(ReadResourceRequestSchema, ({ params }, scope) => readResource(scope, params.uri));
@@ -89,7 +88,16 @@ function method(name: string) {
   return z.object({ method: z.literal(name) });
 }
 
-export function unknownMethod(name: string): GatehouseError {
+/**
+ * Answers methods without a handler. tools/call is one of them, because the SDK's server would parse the request twice
+ * and the placeholder of its result once: 2 of 10 µs.
+ */
+export function fallback({ method, params = {} }: Request, scope: ToolScope): Promise<Rendered> {
+  if (method !== 'tools/call') throw unknownMethod(method);
+  return callTool(scope, String(params['name']), params['arguments'] ?? {});
+}
+
+function unknownMethod(name: string): GatehouseError {
   return new GatehouseError('method_not_found', `There is no method "${name.slice(0, 64)}" here.`);
 }
 

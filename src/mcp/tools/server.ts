@@ -8,7 +8,7 @@ import { paramsFault } from '../protocol/params.ts';
 import type { Grant } from './grant.ts';
 import { InputRequired } from './input.ts';
 import type { McpCall } from './mcp-call.ts';
-import { registerMethods, unknownMethod } from './methods.ts';
+import { fallback, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
 import { createActionSearch, indexMaker } from './search.ts';
@@ -35,6 +35,13 @@ interface Running {
 
 /** Placeholder for a result that is JSON already. The SDK parses and copies results. */
 const NOTHING_TO_COPY = { content: [] };
+
+/** The SDK's own validator is an Ajv, which takes 3 ms. It would check answers to questions that we ask ourselves. */
+const NO_VALIDATOR = {
+  getValidator: () => {
+    throw new Error('The SDK asks no client here.');
+  },
+};
 
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const visibility = createVisibility(context);
@@ -68,30 +75,29 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     handle: (scope: ToolScope, call: McpCall) => Result | Rendered | Promise<Result | Rendered>,
   ): Promise<Result> => {
     const request = running.get(id);
-    // The client has cancelled the request.
-    if (!request) return NOTHING_TO_COPY;
+    if (!request) throw new Error('The SDK runs a request that it was not given.');
     const { call } = request;
     try {
       const result = await handle(scopeOf(call), call);
       if (!(result instanceof Rendered)) return result;
       request.own = result;
     } catch (thrown) {
+      // A cancelled request gets no answer.
+      if (call.signal.aborted) throw thrown;
       if (!(thrown instanceof InputRequired)) throw toRpcError(context, thrown, call.requestId);
       request.own = { result: JSON.stringify(thrown.result), failed: false, interim: true };
     }
     return NOTHING_TO_COPY;
   };
 
-  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES });
+  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR });
   registerMethods((schema, handle) =>
     server.setRequestHandler(schema, (request, { requestId }) =>
       handled(requestId, (scope, call) => handle(request, scope, call)),
     ),
   );
-  server.fallbackRequestHandler = ({ method }, { requestId }) =>
-    handled(requestId, () => {
-      throw unknownMethod(method);
-    });
+  server.fallbackRequestHandler = (request, { requestId }) =>
+    handled(requestId, (scope) => fallback(request, scope));
 
   /** The in-process transport that all requests share. */
   const pipe: Transport = {
@@ -115,19 +121,11 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       const { signal } = call;
       if (signal.aborted) return reject(cancelled());
       const id = ++nextId;
-      const onAbort = () => {
-        running.delete(id);
-        // The SDK sends no response to a cancelled request.
-        const params = { requestId: id };
-        pipe.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
-        reject(cancelled());
-      };
       const answered = (answer: Answer) => {
         running.delete(id);
-        signal.removeEventListener('abort', onAbort);
-        resolve(answer);
+        if (signal.aborted) reject(cancelled());
+        else resolve(answer);
       };
-      signal.addEventListener('abort', onAbort, { once: true });
       running.set(id, { call, answered, own: undefined });
       refused = false;
       pipe.onmessage?.({ ...request, id });
