@@ -105,6 +105,15 @@ describe('a body', () => {
     });
   });
 
+  test.each(['server/discover', 'subscriptions/listen'])(
+    '%s of another MCP version is unknown',
+    async (method) => {
+      const headers = { 'mcp-protocol-version': '2025-11-25' };
+      const answer = await rpc(one.accessUrl, method, {}, { headers });
+      expect([answer.status, answer.at('error.code')]).toEqual([200, -32601]);
+    },
+  );
+
   test('with a task is answered like one without', async () => {
     const params = { name: 'list_connectors_svc', task: { ttl: 1000 } };
     for (const answer of [

@@ -108,6 +108,26 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     const wrong = await line.ask('logging/setLevel', { level: 'loud' });
     expect(valueAt(wrong, 'error.code')).toBe(-32602);
   });
+
+  test('without initialize: a subscription to a resource is refused', async () => {
+    await using line = start();
+    const answer = await line.ask('resources/subscribe', { uri: 'svc://connectors' });
+    expect(valueAt(answer, 'error')).toMatchObject({ code: -32600, data: { code: 'invalid_request' } });
+  });
+
+  test('a line that is not JSON gets a parse error', async () => {
+    await using line = start();
+    line.write('{nothing');
+    const answer = await line.next((message) => valueAt(message, 'error.code') === -32700);
+    expect(valueAt(answer, 'id')).toBe(null);
+  });
+
+  test('the last line needs no line break', async () => {
+    const line = start();
+    line.write('{"jsonrpc":"2.0","id":"last","method":"ping"}', '');
+    await line[Symbol.asyncDispose]();
+    expect(line.heard).toEqual([{ jsonrpc: '2.0', id: 'last', result: {} }]);
+  });
 });
 
 /** A client’s end of standard input and output. */
@@ -128,7 +148,8 @@ function talk(way: string) {
     heard.push(...lines.map((line) => parseJson(line)));
     for (const look of waiting) look();
   });
-  const send = (message: object) => void input.write(`${JSON.stringify(message)}\n`);
+  const write = (text: string, end = '\n') => void input.write(`${text}${end}`);
+  const send = (message: object) => write(JSON.stringify(message));
   const next = (wanted: (message: Json) => boolean): Promise<Json> =>
     new Promise((resolve) => {
       const look = () => {
@@ -143,6 +164,7 @@ function talk(way: string) {
   let id = 0;
   return {
     heard,
+    write,
     send,
     next,
     ask(method: string, params: object): Promise<Json> {
