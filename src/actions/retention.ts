@@ -14,7 +14,6 @@ const SESSIONS_KEPT_MS = DAY;
 const CHANGES_KEPT_MS = HOUR;
 
 /** How long a search document is stored while no process uses it. */
-const SEARCH_KEPT_MS = 7 * DAY;
 
 /** Rows of a table that are deleted when the time in a column has passed. */
 interface Expiry {
@@ -38,7 +37,6 @@ const EXPIRIES: Expiry[] = [
   })),
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', keptMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', keptMs: 0 },
-  { table: 'search_documents', key: ['document'], column: 'used_at', keptMs: SEARCH_KEPT_MS },
   { table: 'results', key: ['result_id'], column: 'expires_at', keptMs: 0 },
   { table: 'changes', key: ['change_id'], column: 'at', keptMs: CHANGES_KEPT_MS },
   { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', keptMs: 0 },

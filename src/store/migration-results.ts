@@ -45,5 +45,14 @@ export async function searchDocuments(tx: Transaction<Tables>): Promise<void> {
     .addColumn('terms', sql`tsvector`, (c) => c.notNull())
     .addColumn('used_at', 'bigint', (c) => c.notNull())
     .execute();
-  await index(tx, 'search_documents', ['used_at']);
+  await tx.schema
+    .createIndex('search_documents_by_used_at')
+    .on('search_documents')
+    .column('used_at')
+    .execute();
+}
+
+/** Drops the search index of PostgreSQL, because the index is in memory with both databases. */
+export async function searchInMemory(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.dropTable('search_documents').execute();
 }

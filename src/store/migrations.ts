@@ -25,7 +25,7 @@ import { runsOfAllWorkflows } from './migration-runs.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
-import { largeResults, searchDocuments } from './migration-results.ts';
+import { largeResults, searchDocuments, searchInMemory } from './migration-results.ts';
 
 interface Migration {
   name: string;
@@ -60,4 +60,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'words of apps', up: wordsOfApps },
   { name: 'list filters', up: listFilters },
   { name: 'list cursors', up: listCursors },
+  { name: 'search in memory', up: searchInMemory },
 ];

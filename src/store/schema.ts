@@ -258,12 +258,6 @@ export interface Tables extends EventTables, WorkflowTables {
     page: number;
     sealed: string;
   };
-  search_documents: {
-    /** Hash of the document's name and terms. */
-    document: string;
-    terms: string;
-    used_at: number;
-  };
   schema_versions: { version: Generated<number>; name: string; applied_at: number };
 }
 

@@ -6,8 +6,6 @@ import Sqlite from 'better-sqlite3';
  */
 export interface SearchDocument {
   id: number;
-  /** Distinguishes documents with equal texts. */
-  name: string;
   fields: readonly (readonly string[])[];
 }
 
@@ -29,12 +27,12 @@ export interface SearchQuery {
 
 export interface SearchIndex {
   /** Returns the ids of the best documents, best first. */
-  search(query: SearchQuery): Promise<number[]>;
+  search(query: SearchQuery): number[];
   close(): void;
 }
 
 /** Weight of a term in each field. */
-export const FIELD_WEIGHTS = [1, 0.8, 0.4, 0.15] as const;
+const FIELD_WEIGHTS = [1, 0.8, 0.4, 0.15] as const;
 const FIELDS = FIELD_WEIGHTS.map((_, at) => `f${at}`);
 
 /**
@@ -65,7 +63,7 @@ export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIn
      group by hits.id order by round(sum(score) * coalesce(factor, 1), 4) desc, hits.id limit ?`,
   );
   return {
-    async search({ terms, among, favoured, limit }) {
+    search({ terms, among, favoured, limit }) {
       const rows = select.all(
         JSON.stringify(terms.map(({ term, group, weight }) => [term, group, weight])),
         JSON.stringify(among),

@@ -2,14 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { deleteOldRows } from '../../src/actions/retention.ts';
-import { DAY } from '../../src/lib/clock.ts';
-import { createActionSearch, indexMaker, type SearchActions } from '../../src/mcp/tools/search.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/open.ts';
-import { manualClock } from '../support/clock.ts';
-import { freshDatabase } from '../support/stores.ts';
-import { readIntents } from '../eval/evaluate.ts';
+import { createActionSearch, type SearchActions } from '../../src/mcp/tools/search.ts';
 
 let catalog: Catalog;
 let all: Action[];
@@ -20,8 +13,8 @@ beforeAll(async () => {
   search = createActionSearch({ catalog });
 });
 
-const found = async (query: string, allowed = all, limit = 5) =>
-  (await search('development', query, allowed, limit)).map(
+const found = (query: string, allowed = all, limit = 5) =>
+  search('development', query, allowed, limit).map(
     ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
   );
 
@@ -35,65 +28,31 @@ describe('a query', () => {
     ['gitlab pipelnie', 'gitlab.list_pipelines'],
     ['Zoom-Sitzung: meeting löschen delete', 'zoom.delete_meeting'],
   ])('%j finds %s', async (query, action) => {
-    expect(await found(query)).toContain(action);
+    expect(found(query)).toContain(action);
   });
 
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
     '%j has no search terms, and finds nothing',
-    async (query) => {
-      expect(await found(query)).toEqual([]);
+    (query) => {
+      expect(found(query)).toEqual([]);
     },
   );
 
   test.each(['() OR NEAR(', 'customer*', '"customer" AND', 'c_customer', 'f0: customer'])(
     '%j is read as words, without operators',
-    async (query) => {
-      expect((await found(query)).length).toBeGreaterThan(0);
+    (query) => {
+      expect(found(query).length).toBeGreaterThan(0);
     },
   );
 
-  test('with 500 words is answered', async () => {
+  test('with 500 words is answered', () => {
     const words = Array.from({ length: 500 }, (_, at) => `order${at} orders`).join(' ');
-    expect(await found(words)).toHaveLength(5);
+    expect(found(words)).toHaveLength(5);
   });
 
-  test('finds only allowed actions, even when another fits better', async () => {
+  test('finds only allowed actions, even when another fits better', () => {
     const few = all.filter(({ connectorId }) => connectorId === 'gmail');
-    expect((await found('send a message in slack', few)).every((name) => name.startsWith('gmail.'))).toBe(
-      true,
-    );
-    expect(await found('send a message in slack', [])).toEqual([]);
+    expect(found('send a message in slack', few).every((name) => name.startsWith('gmail.'))).toBe(true);
+    expect(found('send a message in slack', [])).toEqual([]);
   });
-});
-
-test('PostgreSQL finds the same actions in the same order', async () => {
-  const { database, remove } = await freshDatabase('postgres');
-  const store = await openStore(database);
-  try {
-    const clock = manualClock();
-    await migrate(store, clock.now());
-    const { db } = store;
-    const inPostgres = createActionSearch({ catalog }, indexMaker({ store, db, clock }));
-    const { tuned, heldOut } = readIntents();
-    const some = all.filter(({ effect }) => effect !== 'destructive');
-    for (const [at, { say }] of [...tuned, ...heldOut].entries()) {
-      const allowed = at % 2 === 0 ? all : some;
-      const names = (await inPostgres('development', say, allowed, 5)).map(
-        ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
-      );
-      expect([say, ...names]).toEqual([say, ...(await found(say, allowed))]);
-    }
-
-    // A row that another process deleted is stored again.
-    const kept = () => db.selectFrom('search_documents').selectAll().execute();
-    expect(await kept()).toHaveLength(all.length);
-    clock.advance(8 * DAY);
-    await deleteOldRows(db, clock.now());
-    expect(await kept()).toHaveLength(0);
-    expect(await inPostgres('development', 'merge a pull request', all, 1)).toHaveLength(1);
-    expect(await inPostgres('development', 'merge a pull request', [], 1)).toHaveLength(0);
-  } finally {
-    await store.close();
-    await remove();
-  }
 });

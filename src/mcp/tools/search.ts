@@ -2,7 +2,6 @@ import type { Action, Connector } from '../../connectors/catalog.ts';
 import { parametersOf } from '../../connectors/schemas.ts';
 import type { Base } from '../../base.ts';
 import { isNearly } from '../../lib/words.ts';
-import { createPostgresIndex } from '../../store/search-postgres.ts';
 import {
   createSearchIndex,
   type SearchDocument,
@@ -18,7 +17,7 @@ export type SearchActions = (
   query: string,
   allowed: readonly Action[],
   limit: number,
-) => Promise<Action[]>;
+) => Action[];
 
 interface Built {
   version: number;
@@ -43,36 +42,24 @@ const READ_WEIGHT = 0.5;
 /** Largest bonus for the actions of an app that the query names. */
 const APP_FACTOR = 1;
 
-type MakeIndex = (documents: SearchDocument[]) => SearchIndex;
-
-/** Returns the index of this deployment's database. */
-export function indexMaker({ store, db, clock }: Pick<Base, 'store' | 'db' | 'clock'>): MakeIndex {
-  return store.kind === 'sqlite'
-    ? createSearchIndex
-    : (documents) => createPostgresIndex({ db, clock }, documents);
-}
-
 /** Creates the search of the catalogue. The first search builds the index, and a changed catalogue rebuilds it. */
-export function createActionSearch(
-  { catalog }: Pick<Base, 'catalog'>,
-  makeIndex: MakeIndex = createSearchIndex,
-): SearchActions {
+export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, Built>();
 
   const builtFor = (environment: Environment): Built => {
     const known = indexes.get(environment);
     if (known?.version === catalog.version) return known;
     known?.index.close();
-    const fresh = build(catalog.connectors(environment), catalog.version, makeIndex);
+    const fresh = build(catalog.connectors(environment), catalog.version);
     indexes.set(environment, fresh);
     return fresh;
   };
 
-  return async (environment, query, allowed, limit) => {
+  return (environment, query, allowed, limit) => {
     const built = builtFor(environment);
     const { terms, stems } = termsOf(query, built);
     if (terms.length === 0) return [];
-    const found = await built.index.search({
+    const found = built.index.search({
       terms,
       among: allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined),
       favoured: namedApps(stems, built),
@@ -82,15 +69,11 @@ export function createActionSearch(
   };
 }
 
-function build(connectors: readonly Connector[], version: number, makeIndex: MakeIndex): Built {
+function build(connectors: readonly Connector[], version: number): Built {
   const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
   const documents = connectors
-    .flatMap((connector) => [...connector.actions.values()].map((action) => ({ connector, action })))
-    .map(({ connector, action }, id) => ({
-      id,
-      name: `${action.connectorId}.${action.actionId}`,
-      fields: fieldsOf(connector, action),
-    }));
+    .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
+    .map((fields, id) => ({ id, fields }));
   const counts = new Map<string, number>();
   for (const { fields } of documents) {
     for (const term of new Set(fields.flat())) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -100,7 +83,7 @@ function build(connectors: readonly Connector[], version: number, makeIndex: Mak
     words: unique(meaningOf(connector.name).stems),
     ids: [...connector.actions.values()].map((action) => ids.get(action) ?? -1),
   }));
-  return { version, index: makeIndex(documents), ids, actions, counts, apps };
+  return { version, index: createSearchIndex(documents), ids, actions, counts, apps };
 }
 
 /** Computing these is most of the build. They stay valid for the life of the connector. */

@@ -11,7 +11,7 @@ import type { McpCall } from './mcp-call.ts';
 import { fallback, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
-import { createActionSearch, indexMaker } from './search.ts';
+import { createActionSearch } from './search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visibility.ts';
 import { createVisibility } from './visible.ts';
@@ -45,7 +45,7 @@ const NO_VALIDATOR = {
 
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const visibility = createVisibility(context);
-  const searchActions = createActionSearch(context, indexMaker(context));
+  const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
   /** By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. */
   const running = new Map<string | number, Running>();
