@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Config } from './config.ts';
 import { loadCatalog } from './connectors/load.ts';
+import { createCredentialMemory } from './credentials/memory.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
 import { createAudit } from './runtime/audit.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
@@ -130,6 +131,7 @@ export async function openContext(
       dispatcher,
       operator: createOperator({ db, clock, keys, log, dispatcher }),
       accountChanges: createAccountChanges({ clock }),
+      credentialMemory: createCredentialMemory({ clock }),
       sources: createSources(),
       pollCommits: createPollCommits({ store, dispatcher }),
       expressions: createBoundedExpressions(),

@@ -76,7 +76,16 @@ export interface ExecuteResult {
 
 export type ExecuteContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'executions' | 'operator'
+  | 'db'
+  | 'clock'
+  | 'log'
+  | 'keys'
+  | 'catalog'
+  | 'outbound'
+  | 'throttle'
+  | 'executions'
+  | 'operator'
+  | 'credentialMemory'
 >;
 
 /** Facts of a run so far, for its record. */
@@ -137,7 +146,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
   const effect = effectOfCall(action, request.input);
   assertEffect(request.server?.decision, action, effect);
 
-  const credential = await chooseCredential(context.db, {
+  const credential = await chooseCredential(context, {
     environment: request.environment,
     userId: request.userId,
     connector,

@@ -86,7 +86,7 @@ export async function simulate(
       passed('It fits the schema.');
     }
     at = 'credential';
-    const credential = await chooseCredential(context.db, { environment, userId, connector, action });
+    const credential = await chooseCredential(context, { environment, userId, connector, action });
     passed(credential ? `It acts with ${credential.credentialId}.` : 'It needs none.', 'confirmation');
     const rule = live.decision.confirms(effectOf);
     const facts = { effect: effectOf, ...(credential ? { credentialId: credential.credentialId } : {}) };

@@ -4,7 +4,7 @@ import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
 import { assertSameAccount } from '../credentials/account-change.ts';
 import { requireCredential } from '../credentials/records.ts';
-import { forgetChoices } from '../credentials/choices.ts';
+import { forgetChoices } from '../credentials/memory.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { exchangeCode, OAuthRefusal, revokeTokens, type Tokens } from '../credentials/oauth.ts';
 import type { OAuthClient } from '../credentials/oauth-client.ts';
@@ -137,7 +137,7 @@ async function keep(
     await keepTokens(tx, context, { granted: looked, place });
     return ended;
   });
-  forgetChoices(context.db);
+  forgetChoices(context);
   if (kept) return kept;
   await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
     // The app may refuse. The tokens were not stored and will expire.

@@ -17,6 +17,7 @@ export interface Submission {
 export type ConnectContext = Pick<
   Context,
   | 'db'
+  | 'credentialMemory'
   | 'clock'
   | 'log'
   | 'keys'

@@ -9,6 +9,8 @@ import { credentialFields, isRequired } from './fields.ts';
 import { choices } from './choices.ts';
 import { findCredential } from './records.ts';
 
+type ChooseContext = Parameters<typeof choices>[0];
+
 export interface Choice {
   environment: Environment;
   userId: string | undefined;
@@ -29,7 +31,10 @@ export interface Choice {
  * @throws GatehouseError `credential_not_found` (absent or another user's), `credential_conflict`,
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */
-export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Credential | undefined> {
+export async function chooseCredential(
+  context: ChooseContext,
+  choice: Choice,
+): Promise<Credential | undefined> {
   const { connector, userId, action } = choice;
   const optional = runsWithout(connector, action);
   if (userId === undefined) {
@@ -40,14 +45,12 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
       { fix: 'Send x-svc-userid.' },
     );
   }
-  const named = await namedCredential(db, { ...choice, userId });
+  const named = await namedCredential(context.db, { ...choice, userId });
   if (named) return able(choice, usable(connector, named));
 
-  const credentials = await choices(db, {
-    environment: choice.environment,
-    userId,
-    connectorId: connector.connectorId,
-  });
+  const { environment } = choice;
+  const { connectorId } = connector;
+  const credentials = await choices(context, { environment, userId, connectorId });
   const all = credentials.filter(({ state }) => state === 'active');
   const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
   const marked = credentials.find(({ isDefault }) => isDefault);

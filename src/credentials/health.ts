@@ -1,12 +1,12 @@
 import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
-import { forgetChoices } from './choices.ts';
+import { forgetChoices } from './memory.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
 const MAX_REASON_CHARS = 500;
 
-type EndContext = Pick<Context, 'db' | 'clock' | 'log' | 'operator'>;
+type EndContext = Pick<Context, 'db' | 'clock' | 'log' | 'operator' | 'credentialMemory'>;
 
 /** The reason why a credential no longer works: words for its owner, a cause for the log. */
 export interface Ending {
@@ -22,7 +22,7 @@ export interface Ending {
  * Does nothing if the values were replaced after they were rejected.
  */
 export async function endCredential(
-  { db, clock, log, operator }: EndContext,
+  { db, clock, log, operator, credentialMemory }: EndContext,
   credential: Credential,
   { state, cause, reason, appMessage = '' }: Ending,
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function endCredential(
     });
     return true;
   });
-  forgetChoices(db);
+  forgetChoices({ credentialMemory });
   if (!ended) return;
   await noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
   log.warn(

@@ -8,7 +8,8 @@ import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { forgetChoices } from './choices.ts';
+import type { Context } from './context.ts';
+import { forgetChoices } from './memory.ts';
 import { appFields, checkFields } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 
@@ -93,7 +94,7 @@ export async function requireOAuthClient(
  * when a required secret or host field is missing.
  */
 export async function saveOAuthApp(
-  context: Pick<Base, 'db' | 'keys' | 'catalog' | 'clock'>,
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock' | 'credentialMemory'>,
   { environment, connectorId }: { environment: Environment; connectorId: string },
   input: {
     clientId: string;
@@ -136,7 +137,7 @@ export async function saveOAuthApp(
     .where('connector_id', '=', connectorId)
     .where('refresh_after', 'is not', null)
     .execute();
-  forgetChoices(context.db);
+  forgetChoices(context);
   return toOAuthApp(context, row);
 }
 

@@ -6,21 +6,14 @@ import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
+import type { Context } from './context.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
-
-/** How long opened values are cached: opening costs 35 µs, and each call of a busy credential opens it. */
-const KEPT_MS = 1000;
-const MAX_KEPT = 1000;
 
 const sealedValues = z.record(z.string(), z.string());
 type Values = Record<string, string>;
 
-/** By key ring, then by sealed text: a changed box has another key, so nothing needs invalidation. */
-const keptByRing = new WeakMap<
-  Base['keys'],
-  Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
->();
+type OpenContext = Pick<Context, 'keys' | 'credentialMemory'>;
 
 /** The binding of a seal: the row, and the app that its values may be sent to. */
 type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type'>;
@@ -74,7 +67,7 @@ function opens(keys: Base['keys'], box: string, bound: string): boolean {
  * altered or moved.
  */
 export function openCredential(
-  context: Pick<Base, 'keys' | 'clock'>,
+  context: OpenContext,
   connector: Connector,
   credential: Credential,
 ): OpenCredential {
@@ -90,7 +83,7 @@ export function openCredential(
     credentialId: credential.credentialId,
     connectorId: connector.connectorId,
     scheme,
-    values: { ...defaultValues(connector, scheme), ...keptValues(context, credential) },
+    values: { ...defaultValues(connector, scheme), ...openedValues(context, credential) },
   };
 }
 
@@ -108,21 +101,14 @@ export function unsavedCredential(
   };
 }
 
-function keptValues(
-  context: Pick<Base, 'keys' | 'clock'>,
-  credential: Credential,
-): Readonly<Record<string, Secret>> {
-  let kept = keptByRing.get(context.keys);
-  if (!kept) keptByRing.set(context.keys, (kept = new Map()));
+function openedValues(context: OpenContext, credential: Credential): Readonly<Record<string, Secret>> {
+  const { opened } = context.credentialMemory;
   // The binding is part of the cache key: a box copied to another row must fail, not be found.
   const name = `${binding(credential)}|${credential.sealed}`;
-  const now = context.clock.now();
-  const found = kept.get(name);
-  if (found && found.until > now) return found.values;
-  kept.delete(name);
+  const known = opened.get(name);
+  if (known) return known;
   const values = toSecrets(forCalls(credential.type, openValues(context, credential)));
-  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
-  kept.set(name, { values, until: now + KEPT_MS });
+  opened.set(name, values);
   return values;
 }
 

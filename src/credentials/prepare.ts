@@ -22,7 +22,8 @@ import { probe, type ProbeContext } from './probe.ts';
 import { refreshByOf } from './renewal-times.ts';
 import { momentOf } from './token-answer.ts';
 
-export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog' | 'operator'>;
+export type PrepareContext = ProbeContext &
+  Pick<Context, 'db' | 'keys' | 'catalog' | 'operator' | 'credentialMemory'>;
 
 /** Values for a new credential or for a change of one. */
 interface PrepareRequest {

@@ -16,13 +16,13 @@ import {
   type Credential,
 } from './credential.ts';
 import { assertSameAccount } from './account-change.ts';
-import { forgetChoices } from './choices.ts';
+import { forgetChoices } from './memory.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './health.ts';
 import { openCredential, openValues } from './open.ts';
 import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
 import { probe } from './probe.ts';
-import { withFreshTokens } from './refresh.ts';
+import { withFreshTokens, type RefreshContext } from './refresh.ts';
 import { endTokens } from './revoke.ts';
 import {
   findAccount,
@@ -92,7 +92,7 @@ export async function connectAccount(context: ConnectContext, input: NewCredenti
       : { credential: await insertCredential(tx, context, made), renewed: false };
   });
   const connected = await forLiving(userId, stored);
-  forgetChoices(context.db);
+  forgetChoices(context);
   return connected;
 }
 
@@ -281,10 +281,7 @@ export async function checkCredential(
  * The revocation may take 5 s. The credential is deleted even if it fails.
  * @throws GatehouseError `credential_not_found`
  */
-export async function deleteCredential(
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
-  key: CredentialKey,
-): Promise<void> {
+export async function deleteCredential(context: RefreshContext, key: CredentialKey): Promise<void> {
   const { db, catalog, operator } = context;
   const { credentialId } = await requireCredential(db, key);
   const credential = await db.transaction().execute(async (tx) => {
@@ -301,7 +298,7 @@ export async function deleteCredential(
     });
     return toCredential(row);
   });
-  forgetChoices(db);
+  forgetChoices(context);
   await noteAccounts(context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, { credential });
@@ -350,6 +347,6 @@ async function change(
   const credential = await context.db
     .transaction()
     .execute((tx) => updateRow(tx, context, { key, changes: set }));
-  forgetChoices(context.db);
+  forgetChoices(context);
   return credential;
 }

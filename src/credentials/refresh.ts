@@ -4,7 +4,6 @@ import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { whileRenewing } from '../runtime/lease.ts';
-import type { DbOrTx } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './renewal-lease.ts';
 import { endCredential } from './health.ts';
@@ -14,16 +13,13 @@ import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts'
 
 export type RefreshContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
 >;
 
 /** Interval between reads while another process renews. */
 const POLL_MS = 100;
 /** Longer than two attempts at a token endpoint; a process that holds the lease longer has probably died. */
 const MAX_WAIT_MS = 40 * SECOND;
-
-/** Running renewals of this process, by credential; concurrent callers share them. */
-const flightsByDb = new WeakMap<DbOrTx, Map<string, Promise<Credential>>>();
 
 /**
  * Returns the credential with tokens that are valid now. Tokens that are not due return at once, without a read of
@@ -44,10 +40,9 @@ export async function freshCredential(
   const usable = isUsable(credential, now, refused);
   if (usable && isResting(credential, now)) return credential;
 
-  let flights = flightsByDb.get(context.db);
-  if (!flights) flightsByDb.set(context.db, (flights = new Map()));
+  const { renewals } = context.credentialMemory;
   const { credentialId } = credential;
-  const running = flights.get(credentialId);
+  const running = renewals.get(credentialId);
   if (running) {
     if (usable) return credential;
     const renewed = await running;
@@ -55,11 +50,11 @@ export async function freshCredential(
     if (!isDue(renewed, context.clock.now(), refused)) return renewed;
     return freshCredential(context, connector, { credential: renewed, refused });
   }
-  const flight = renewOrWait(context, connector, { asked: credential, refused }).finally(() =>
-    flights.delete(credentialId),
+  const renewal = renewOrWait(context, connector, { asked: credential, refused }).finally(() =>
+    renewals.delete(credentialId),
   );
-  flights.set(credentialId, flight);
-  return flight;
+  renewals.set(credentialId, renewal);
+  return renewal;
 }
 
 /**

@@ -2,33 +2,16 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { DbOrTx } from '../store/schema.ts';
 import type { Credential } from './credential.ts';
+import type { Verdict } from './memory.ts';
 import { markRefused } from './health.ts';
 import { openCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
-/** How long a probe's result is cached. A client that repeats a forbidden call probes twice a minute. */
-const HELD_MS = 30 * SECOND;
 /** How long the probe pauses after an app gave no answer. */
-const UNKNOWN_HELD_MS = 5 * SECOND;
-const MAX_HELD = 1000;
+const UNKNOWN_MS = 5 * SECOND;
 
-type RefusalContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'operator'>;
-
-/** The result of a probe. `unknown`: the app gave no definite answer. `none`: the connector has no probe. */
-type Verdict = 'works' | 'refused' | 'unknown' | 'none';
-
-interface Held {
-  asked: Promise<Verdict>;
-  /** Set once the probe has answered. */
-  verdict?: Verdict;
-  /** Epoch ms. */
-  until: number;
-}
-
-/** By database, then by nameOf(). */
-const heldByDb = new WeakMap<DbOrTx, Map<string, Held>>();
+type RefusalContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'operator' | 'credentialMemory'>;
 
 /** A call that an app rejected. */
 interface RefusedCall {
@@ -79,9 +62,11 @@ export async function judgeFailure(
  * Returns whether the probe worked recently with these values. A rejected call then lacks a permission, and new
  * tokens do not help.
  */
-export function workedJustNow({ db, clock }: Pick<Context, 'db' | 'clock'>, credential: Credential): boolean {
-  const held = heldByDb.get(db)?.get(nameOf(credential));
-  return held?.verdict === 'works' && held.until > clock.now();
+export function workedJustNow(
+  { credentialMemory }: Pick<Context, 'credentialMemory'>,
+  credential: Credential,
+): boolean {
+  return credentialMemory.probes.get(nameOf(credential))?.verdict === 'works';
 }
 
 /** Returns whether the third party rejected the credential, or answered 403, which can mean both. */
@@ -97,18 +82,15 @@ async function verdictOn(
   credential: Credential,
 ): Promise<Verdict> {
   if (connector.definition.probe === undefined) return 'none';
-  let held = heldByDb.get(context.db);
-  if (!held) heldByDb.set(context.db, (held = new Map()));
+  const { probes } = context.credentialMemory;
   const name = nameOf(credential);
-  const found = held.get(name);
-  if (found && found.until > context.clock.now()) return found.asked;
-  const asking: Held = { asked: ask(context, connector, credential), until: Infinity };
-  held.delete(name);
-  if (held.size >= MAX_HELD) held.delete(held.keys().next().value ?? '');
-  held.set(name, asking);
-  const verdict = await asking.asked;
-  asking.verdict = verdict;
-  asking.until = context.clock.now() + (verdict === 'unknown' ? UNKNOWN_HELD_MS : HELD_MS);
+  const found = probes.get(name);
+  if (found) return found.asked;
+  const asked = ask(context, connector, credential);
+  // A running probe does not expire.
+  probes.set(name, { asked }, { ttl: 0 });
+  const verdict = await asked;
+  probes.set(name, { asked, verdict }, verdict === 'unknown' ? { ttl: UNKNOWN_MS - 1 } : {});
   return verdict;
 }
 

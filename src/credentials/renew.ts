@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { backoff } from '../runtime/backoff.ts';
-import { forgetChoices } from './choices.ts';
+import { forgetChoices } from './memory.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './health.ts';
 import { extendLease, readLeased, type Lease } from './renewal-lease.ts';
@@ -18,7 +18,7 @@ import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts'
 
 export type RenewContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
 >;
 
 /** Pause between a first `invalid_grant` and the second attempt, whose result counts. */
@@ -212,7 +212,7 @@ function refusedApp({ name, connectorId }: Connector, { error, description, stat
 
 /** Counts the failure and sets the time of the next attempt. @returns that time, epoch ms. */
 async function recordFailure(
-  { db, clock, log }: RenewContext,
+  { db, clock, log, credentialMemory }: RenewContext,
   { credential, fence }: Lease,
   { failure, refused }: { failure: GatehouseError; refused: Refused | undefined },
 ): Promise<number> {
@@ -231,7 +231,7 @@ async function recordFailure(
     .where('version', '=', credential.version)
     .where('fence', '=', fence)
     .execute();
-  forgetChoices(db);
+  forgetChoices({ credentialMemory });
   log.warn(
     {
       credentialId,

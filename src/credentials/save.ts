@@ -3,7 +3,8 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { forgetChoices } from './choices.ts';
+import type { Context } from './context.ts';
+import { forgetChoices } from './memory.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
 import { readLeased } from './renewal-lease.ts';
 import type { Tokens } from './oauth.ts';
@@ -12,7 +13,10 @@ import { refreshByOf, renewAtOf } from './renewal-times.ts';
 import { endTokens } from './revoke.ts';
 import { dropSpares, keepSpare } from './spares.ts';
 
-type SaveContext = Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+type SaveContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'credentialMemory'
+>;
 
 /** Pauses between attempts to save; a store that restarts is usually back within them. */
 const SAVE_AGAIN_MS = [SECOND / 4, SECOND, 4 * SECOND];
@@ -66,7 +70,7 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
       .returningAll()
       .executeTakeFirst(),
   );
-  forgetChoices(db);
+  forgetChoices(context);
   if (row) {
     await dropSpares(db, credentialId);
     log.debug({ credentialId, connectorId: connector.connectorId, version: version + 1 }, 'tokens renewed');

@@ -1,8 +1,8 @@
-import type { Context } from './context.ts';
 import { deleteUser } from '../identity/users.ts';
 import type { Environment } from '../store/environments.ts';
-import { forgetChoices } from './choices.ts';
+import { forgetChoices } from './memory.ts';
 import { credentialFacts, toCredential } from './credential.ts';
+import type { RefreshContext } from './refresh.ts';
 import { endTokens } from './revoke.ts';
 
 /**
@@ -11,7 +11,7 @@ import { endTokens } from './revoke.ts';
  * @throws GatehouseError `user_not_found`
  */
 export async function deleteUserWithCredentials(
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
+  context: RefreshContext,
   environment: Environment,
   userId: string,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function deleteUserWithCredentials(
       });
     return credentials;
   });
-  forgetChoices(db);
+  forgetChoices(context);
   await Promise.all(
     gone.map(async (credential) => {
       const connector = catalog.connector(environment, credential.connectorId);

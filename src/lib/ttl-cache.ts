@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 
 /** A bounded map whose entries expire. */
@@ -8,28 +9,43 @@ export interface TtlCache<V> {
   clear(): void;
 }
 
+/** Age limit, size limit and clock of a cache. */
+interface Bounds {
+  ttlMs: number;
+  max: number;
+  clock: Clock;
+}
+
 /**
  * Creates a cache. `ttlMs` bounds how stale an answer can be. At `max` entries the oldest is removed. A failed load is
  * not cached, and a load that began before delete() or clear() is not cached afterwards.
  */
-export function createTtlCache<V>(options: { ttlMs: number; max: number; clock: Clock }): TtlCache<V> {
-  const { ttlMs, max, clock } = options;
-  const kept = new Map<string, { value: Promise<V>; until: number }>();
+export function createTtlCache<V>(bounds: Bounds): TtlCache<V> {
+  const cached = createExpiring<Promise<V>>(bounds);
   return {
     get(key, load) {
-      const found = kept.get(key);
-      const now = clock.now();
-      if (found && found.until > now) return found.value;
-      kept.delete(key);
-      const entry = { value: load(), until: now + ttlMs };
-      entry.value.catch(() => {
-        if (kept.get(key) === entry) kept.delete(key);
+      const found = cached.get(key);
+      if (found) return found;
+      const value = load();
+      value.catch(() => {
+        if (cached.peek(key) === value) cached.delete(key);
       });
-      if (kept.size >= max) kept.delete(kept.keys().next().value ?? '');
-      kept.set(key, entry);
-      return entry.value;
+      cached.set(key, value);
+      return value;
     },
-    delete: (key) => void kept.delete(key),
-    clear: () => kept.clear(),
+    delete: (key) => void cached.delete(key),
+    clear: () => cached.clear(),
   };
+}
+
+/** Creates a map whose entries are absent from `ttlMs` on. It allocates no room in advance, unlike `max` does. */
+export function createExpiring<V extends {}>({ ttlMs, max, clock }: Bounds): LRUCache<string, V> {
+  return new LRUCache({
+    maxSize: max,
+    sizeCalculation: () => 1,
+    // LRUCache returns an entry that is exactly as old as its limit.
+    ttl: ttlMs - 1,
+    ttlResolution: 0,
+    perf: clock,
+  });
 }

@@ -3,6 +3,7 @@ import { sql, type ExpressionBuilder, type Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
+import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -39,7 +40,7 @@ export interface SourceOptions {
  */
 export async function ensureSource(
   tx: Transaction<Tables>,
-  context: Pick<Base, 'clock' | 'config' | 'keys' | 'catalog'>,
+  context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog' | 'credentialMemory'>,
   { environment, userId, credential, connector, scope }: SourceOptions,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
   modelOf(connector, scope);

@@ -1,5 +1,6 @@
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
+import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -16,7 +17,7 @@ import { deleteDeliveries } from './subscriptions.ts';
  * the command runs. The serving processes publish to it as to any other subscription.
  */
 
-type ListenerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'catalog' | 'config'>;
+type ListenerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'config' | 'credentialMemory'>;
 
 export interface Listener {
   subscriptionId: string;

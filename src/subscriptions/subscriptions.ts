@@ -27,7 +27,16 @@ import {
 
 export type SubscriptionContext = Pick<
   Context,
-  'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'dispatcher' | 'sources' | 'config'
+  | 'db'
+  | 'store'
+  | 'clock'
+  | 'keys'
+  | 'catalog'
+  | 'outbound'
+  | 'dispatcher'
+  | 'sources'
+  | 'config'
+  | 'credentialMemory'
 >;
 
 /** How long an old secret signs after a rotation. */

@@ -51,7 +51,7 @@ export async function chosenCredentials(
       (kept === undefined
         ? undefined
         : await findCredential(db, { environment, userId, credentialId: kept })) ??
-      (await chooseCredential(db, { environment, userId, connector, argument }));
+      (await chooseCredential({ db }, { environment, userId, connector, argument }));
     if (credential) chosen.set(connectorId, credential);
   }
   return chosen;

@@ -23,7 +23,7 @@ import { armTrigger } from './triggers.ts';
 
 export type InstallContext = Pick<
   Context,
-  'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'config' | 'sources' | 'publicUrl'
+  'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'config' | 'sources' | 'publicUrl' | 'credentialMemory'
 >;
 
 /** The key of an installation: its workflow and user. */

@@ -1,5 +1,5 @@
 import type { Transaction, Updateable } from 'kysely';
-import type { Base } from '../base.ts';
+import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { planInventory } from '../sources/consumers.ts';
 import { ensureSource } from '../sources/sources.ts';
@@ -10,7 +10,7 @@ import type { Environment } from '../store/environments.ts';
 import type { Definition } from './definition.ts';
 import { firingAfter } from './firing.ts';
 
-export type TriggerContext = Pick<Base, 'catalog' | 'clock' | 'config' | 'keys'>;
+export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config' | 'keys' | 'credentialMemory'>;
 
 /** The input of armTrigger(). */
 export interface TriggerInput {

@@ -12,6 +12,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { silentOperator } from '../support/operator.ts';
@@ -41,6 +42,7 @@ async function openProcesses(kind: StoreKind) {
     throttle: createThrottle(systemClock),
     hashKey: createSecretKey(Buffer.alloc(32, 7)),
     accountChanges: createAccountChanges({ clock: systemClock }),
+    credentialMemory: createCredentialMemory({ clock: systemClock }),
   };
   const context = { ...base, operator: silentOperator(base) };
   await saveOAuthApp(context, { environment: 'development', connectorId: 'oauthy' }, CLIENT);

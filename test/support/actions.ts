@@ -3,6 +3,7 @@ import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import type { AccountChanges } from '../../src/credentials/ports.ts';
+import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
@@ -72,6 +73,7 @@ async function open(
     throttle: createThrottle(clock),
     executions,
     accountChanges: createAccountChanges({ clock }),
+    credentialMemory: createCredentialMemory({ clock }),
     operator: silentOperator({ db, store, clock, keys, log, outbound }),
     logged,
     userId,

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { toCredential } from '../../src/credentials/credential.ts';
 import { openValues } from '../../src/credentials/open.ts';
+import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { freshCredential } from '../../src/credentials/refresh.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
@@ -37,6 +38,7 @@ const base = {
   log: createLog('silent'),
   keys,
   catalog: oauthCatalog(origin),
+  credentialMemory: createCredentialMemory({ clock: systemClock }),
   outbound: createOutbound({ allowedNetworks: [], allowPrivateNetwork: true }),
 };
 const context = { ...base, operator: silentOperator(base) };

@@ -1,4 +1,5 @@
 import type { Base } from '../../base.ts';
+import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { userOfRequest } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -36,7 +37,7 @@ export interface UserWish {
  * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
  */
 export async function grantFor(
-  context: Pick<Base, 'db' | 'catalog'>,
+  context: Pick<Context, 'db' | 'catalog' | 'credentialMemory'>,
   live: LiveServer,
   caller: Caller,
   wish: UserWish,

@@ -139,7 +139,7 @@ async function isReadable(scope: ToolScope, uri: string): Promise<boolean> {
 /** Returns the cached bytes of the list, or a page when the list has several. */
 async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Result | Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
-  const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context.db, grant));
+  const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context, grant));
   const more = listed(await workflowTools.of(grant), grant);
   if (cursor === undefined && tools.length + more.length <= TOOLS_A_PAGE)
     return new Rendered(more.length === 0 ? listBytes : withMore(listBytes, more));

@@ -1,6 +1,6 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { hasNeeds, lackOf } from '../../connectors/needs.ts';
-import type { Base } from '../../base.ts';
+import type { Context } from '../context.ts';
 import { connectedMeans } from '../../credentials/choices.ts';
 import type { LiveServer } from '../../servers/live.ts';
 
@@ -9,15 +9,15 @@ import type { LiveServer } from '../../servers/live.ts';
  * they need another scheme or more scopes. Apps to which the user is not connected are listed whole.
  */
 export async function offeredTo(
-  { db, catalog }: Pick<Base, 'db' | 'catalog'>,
+  context: Pick<Context, 'db' | 'catalog' | 'credentialMemory'>,
   live: LiveServer,
   userId: string | undefined,
 ): Promise<LiveServer> {
   if (userId === undefined) return live;
   const { environment } = live.server;
-  const connected = await connectedMeans(db, { environment, userId });
+  const connected = await connectedMeans(context, { environment, userId });
   const unable = [...connected].flatMap(([connectorId, means]) =>
-    actionsWithNeeds(catalog.connector(environment, connectorId)).filter(
+    actionsWithNeeds(context.catalog.connector(environment, connectorId)).filter(
       (action) => means.every((one) => lackOf(action, one) !== undefined) && !live.decision.action(action),
     ),
   );

@@ -311,7 +311,7 @@ function connectorOf({ context, grant }: ToolScope, action: Action): Connector |
 
 async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {
   const { environment, userId } = grant;
-  return userId === undefined ? new Set() : connectedConnectors(context.db, { environment, userId });
+  return userId === undefined ? new Set() : connectedConnectors(context, { environment, userId });
 }
 
 function isConnected(connector: Connector | undefined, connected: ReadonlySet<string>): boolean {

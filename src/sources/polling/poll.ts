@@ -34,6 +34,7 @@ export type PollContext = Pick<
   | 'dispatcher'
   | 'expressions'
   | 'operator'
+  | 'credentialMemory'
   | 'pollCommits'
   | 'runs'
 >;

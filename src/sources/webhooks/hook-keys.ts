@@ -2,12 +2,12 @@ import type { Connector } from '../../connectors/catalog.ts';
 import type { EventScope } from '../../connectors/event-scopes.ts';
 import type { HookVerification } from '../../connectors/events-format.ts';
 import { templateNames } from '../../connectors/templates.ts';
-import type { Base } from '../../base.ts';
+import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { findOAuthApp } from '../../credentials/oauth-apps.ts';
 import { openCredential } from '../../credentials/open.ts';
 
-type KeysContext = Pick<Base, 'db' | 'clock' | 'keys' | 'catalog'>;
+type KeysContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'credentialMemory'>;
 
 /**
  * Returns the values that templates of a verification may name in addition to `{secret}`. These are the

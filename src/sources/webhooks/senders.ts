@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
-import type { Base } from '../../base.ts';
+import type { Context } from '../../credentials/context.ts';
 import { hashToken } from '../../crypto/tokens.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { MINUTE } from '../../lib/clock.ts';
@@ -52,7 +52,7 @@ export interface HookSenders {
   reload(sender: HookSender): Promise<HookSender>;
 }
 
-type SenderContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog'>;
+type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'credentialMemory'>;
 
 export function createHookSenders(context: SenderContext): HookSenders {
   const cache = createTtlCache<HookSender>({ ttlMs: CACHED_MS, max: MAX_CACHED, clock: context.clock });
