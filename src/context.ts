@@ -19,7 +19,7 @@ import { createIssuers } from './identity/issuers.ts';
 import { isSealed, loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
-import { createOutbound } from './lib/outbound.ts';
+import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
@@ -81,25 +81,7 @@ export async function openContext(
     const { db } = store;
     const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
     const hashKey = await loadHashKey({ db, keys, clock });
-    const outboundOptions = {
-      allowedNetworks: config.allowedNetworks,
-      allowPrivateNetwork: config.allowPrivateNetwork,
-      egressProxy: config.egressProxy,
-      caFile: config.caFile,
-      lookup: shareLookups(),
-    };
-    const outbound = createOutbound(outboundOptions);
-    // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an
-    // origin.
-    const toReceivers = createOutbound({ ...outboundOptions, connections: RECEIVER_SOCKETS });
-    // Hosts of key sets are allowed only for these requests; otherwise a caller could name one as an address.
-    const toIssuers = createOutbound({
-      ...outboundOptions,
-      allowedNetworks: [
-        ...config.allowedNetworks,
-        ...config.jwtIssuers.map(({ jwksUrl }) => hostOf(jwksUrl)),
-      ],
-    });
+    const { outbound, toReceivers, toIssuers } = createOutbounds(config);
     const executions = createExecutionLog({ db, clock, log });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log },
@@ -172,5 +154,25 @@ function hostOf(address: string): AllowedAddress {
     kind: 'host',
     host: url.hostname,
     port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+  };
+}
+
+/** Creates the clients for requests to apps, to receivers of webhooks, and to issuers of JWTs. */
+function createOutbounds(config: Config): Record<'outbound' | 'toReceivers' | 'toIssuers', Outbound> {
+  const options = {
+    allowedNetworks: config.allowedNetworks,
+    allowPrivateNetwork: config.allowPrivateNetwork,
+    egressProxy: config.egressProxy,
+    caFile: config.caFile,
+    lookup: shareLookups(),
+  };
+  // Hosts of key sets are allowed only for these requests; otherwise a caller could name one as an address.
+  const issuers = config.jwtIssuers.map(({ jwksUrl }) => hostOf(jwksUrl));
+  return {
+    outbound: createOutbound(options),
+    // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an
+    // origin.
+    toReceivers: createOutbound({ ...options, connections: RECEIVER_SOCKETS }),
+    toIssuers: createOutbound({ ...options, allowedNetworks: [...config.allowedNetworks, ...issuers] }),
   };
 }

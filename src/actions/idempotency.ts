@@ -177,7 +177,7 @@ async function storeAnswer(
 ): Promise<void> {
   try {
     // The answer is sealed, because it holds the third party's data about a person.
-    const body = keys.seal(JSON.stringify(answer), binding(keyHash));
+    const body = keys.sealJson(answer, binding(keyHash));
     await db
       .updateTable('idempotency')
       .set({ state: 'done', status, body })
@@ -209,7 +209,7 @@ async function release(
 }
 
 function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replayed: boolean } {
-  const kept = answer.parse(JSON.parse(keys.open(row.body ?? '', binding(row.key_hash))));
+  const kept = keys.openJson(answer, row.body ?? '', binding(row.key_hash));
   if ('value' in kept) return { value: kept.value, replayed: true };
   const { code, message, details } = kept.error;
   throw new GatehouseError(code, message, {

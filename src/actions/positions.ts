@@ -77,7 +77,7 @@ export function storedPositions(
       list_hash: list.listHash(),
       credential_id: list.credentialId,
       item_offset: offset,
-      position: keys.seal(JSON.stringify(position), binding(offset)),
+      position: keys.sealJson(position, binding(offset)),
       expires_at: expiresAt,
     }));
     if (rows.length === 0) return;
@@ -100,8 +100,8 @@ export function storedPositions(
    */
   function openPosition(row: { item_offset: number; position: string }): Position | undefined {
     try {
-      const text = keys.open(row.position, binding(row.item_offset));
-      return { offset: row.item_offset, ...storedPosition.parse(JSON.parse(text)) };
+      const position = keys.openJson(storedPosition, row.position, binding(row.item_offset));
+      return { offset: row.item_offset, ...position };
     } catch {
       return undefined;
     }

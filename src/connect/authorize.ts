@@ -66,7 +66,7 @@ export async function beginAuthorization(
         session_id: session.sessionId,
         connector_id: connectorId,
         type: scheme.type,
-        sealed: context.keys.seal(JSON.stringify({ verifier, values }), stateBinding(stateHash)),
+        sealed: context.keys.sealJson({ verifier, values }, stateBinding(stateHash)),
         expires_at: now + STATE_MS,
         created_at: now,
       })

@@ -84,9 +84,7 @@ async function takeState(
   const connector = context.catalog.connector(session.environment, connectorId);
   const scheme = connector?.definition.authentication.find((one) => one.type === row.type);
   if (!connector || scheme?.type !== 'oauth2') throw stateInvalid();
-  const { verifier, values } = sealedState.parse(
-    JSON.parse(context.keys.open(row.sealed, stateBinding(stateHash))),
-  );
+  const { verifier, values } = context.keys.openJson(sealedState, row.sealed, stateBinding(stateHash));
   return { session, connector, scheme, values, verifier };
 }
 

@@ -91,7 +91,7 @@ export async function createSession(
       connectors: input.connectors ? JSON.stringify(input.connectors) : null,
       type: input.type ?? null,
       credential_id: input.credentialId ?? null,
-      prefill: input.prefill ? context.keys.seal(JSON.stringify(input.prefill), binding(sessionId)) : null,
+      prefill: input.prefill ? context.keys.sealJson(input.prefill, binding(sessionId)) : null,
       redirect_uri: input.redirectUri ?? null,
       client_state: input.state ?? null,
       via: input.via,
@@ -212,9 +212,7 @@ export async function endSession(
 /** Returns the values that the operator gave when the link was made. */
 export function prefillOf({ keys }: Pick<Base, 'keys'>, session: ConnectSession): Record<string, string> {
   if (session.prefill === null) return {};
-  return z
-    .record(z.string(), z.string())
-    .parse(JSON.parse(keys.open(session.prefill, binding(session.sessionId))));
+  return keys.openJson(z.record(z.string(), z.string()), session.prefill, binding(session.sessionId));
 }
 
 export function takenElsewhere(): GatehouseError {

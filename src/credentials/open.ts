@@ -20,12 +20,21 @@ type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'conne
 
 /** Seals the values of a credential to their row, connector and type (KeyRing, AES-256-GCM). */
 export function sealValues({ keys }: Pick<Base, 'keys'>, bound: Bound, values: Values): string {
-  return keys.seal(JSON.stringify(values), binding(bound));
+  return keys.sealJson(values, binding(bound));
 }
 
-/** Returns the plain values of a credential for a change. @throws KeyError when the row was altered or moved. */
+/**
+ * Returns the plain values of a credential for a change. Boxes of earlier releases are bound to their row until a job
+ * seals them again (reseal.ts).
+ * @throws KeyError when the row was altered or moved.
+ */
 export function openValues({ keys }: Pick<Base, 'keys'>, credential: Bound & { sealed: string }): Values {
-  return sealedValues.parse(JSON.parse(openBox(keys, credential)));
+  try {
+    return keys.openJson(sealedValues, credential.sealed, binding(credential));
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return keys.openJson(sealedValues, credential.sealed, rowBinding(credential));
+  }
 }
 
 /**
@@ -39,16 +48,6 @@ export function resealed(
 ): string | undefined {
   if (opens(keys, credential.sealed, binding(credential))) return undefined;
   return keys.seal(keys.open(credential.sealed, rowBinding(credential)), binding(credential));
-}
-
-/** Opens a box. Boxes of earlier releases are bound to their row until a job seals them again (reseal.ts). */
-function openBox(keys: Base['keys'], credential: Bound & { sealed: string }): string {
-  try {
-    return keys.open(credential.sealed, binding(credential));
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    return keys.open(credential.sealed, rowBinding(credential));
-  }
 }
 
 function opens(keys: Base['keys'], box: string, bound: string): boolean {

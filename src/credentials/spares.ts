@@ -25,13 +25,13 @@ export async function keepSpare(
   values: Record<string, string>,
 ): Promise<void> {
   const spareId = randomUUID();
-  const text = JSON.stringify({ values, accountId: credential.account?.id ?? null });
+  const spare = { values, accountId: credential.account?.id ?? null };
   await db
     .insertInto('spare_tokens')
     .values({
       spare_id: spareId,
       credential_id: credential.credentialId,
-      sealed: keys.seal(text, binding(credential, spareId)),
+      sealed: keys.sealJson(spare, binding(credential, spareId)),
       created_at: clock.now(),
     })
     .execute();
@@ -52,7 +52,7 @@ export async function findSpares(
   return rows
     .map((row) => ({
       spareId: row.spare_id,
-      ...sealedSpare.parse(JSON.parse(keys.open(row.sealed, binding(credential, row.spare_id)))),
+      ...keys.openJson(sealedSpare, row.sealed, binding(credential, row.spare_id)),
     }))
     .filter(
       ({ accountId }) => accountId === null || !credential.account || accountId === credential.account.id,

@@ -9,6 +9,7 @@ import {
 } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ZodType } from 'zod';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key.ts';
@@ -34,6 +35,10 @@ export interface KeyRing {
   seal(plain: string, bound: string): string;
   /** @throws KeyError when no key of the ring opens the box for `bound`. */
   open(box: string, bound: string): string;
+  /** Seals a value as JSON. */
+  sealJson(value: unknown, bound: string): string;
+  /** Opens a box of sealJson(). @throws KeyError like open(), ZodError when the value has another shape. */
+  openJson<T>(shape: ZodType<T>, box: string, bound: string): T;
 }
 
 /** Builds a ring from base64 keys. @throws KeyError naming which key breaks which rule. */
@@ -46,7 +51,7 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
   const [writer] = keys;
   if (!writer) throw new KeyError('There is no master key.');
 
-  return {
+  const ring: KeyRing = {
     keyId: writer.keyId,
     seal(plain, bound) {
       const dataKey = randomBytes(KEY_BYTES);
@@ -80,7 +85,10 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
         });
       }
     },
+    sealJson: (value, bound) => ring.seal(JSON.stringify(value), bound),
+    openJson: (shape, box, bound) => shape.parse(JSON.parse(ring.open(box, bound))),
   };
+  return ring;
 }
 
 /**

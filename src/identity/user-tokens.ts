@@ -138,10 +138,8 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
     .limit(1)
     .executeTakeFirst();
   if (newest && now - newest.created_at < SIGNING_PERIOD_MS) {
-    const privateJwk = z
-      .looseObject({ kty: z.string() })
-      .parse(JSON.parse(keys.open(newest.sealed, `signing|${newest.kid}`)));
-    return { kid: newest.kid, privateJwk };
+    const shape = z.looseObject({ kty: z.string() });
+    return { kid: newest.kid, privateJwk: keys.openJson(shape, newest.sealed, `signing|${newest.kid}`) };
   }
   const { exportJWK, generateKeyPair } = await jose();
   const pair = await generateKeyPair(ALGORITHM, { extractable: true });
@@ -154,7 +152,7 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
       .values({
         kid,
         public_jwk: JSON.stringify(publicJwk),
-        sealed: keys.seal(JSON.stringify(privateJwk), `signing|${kid}`),
+        sealed: keys.sealJson(privateJwk, `signing|${kid}`),
         created_at: now,
         retired_at: null,
       })

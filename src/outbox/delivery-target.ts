@@ -32,11 +32,11 @@ export interface Target {
   holdUntil: number;
 }
 
-const headersText = z.record(z.string(), z.string());
-const previousText = z.array(z.strictObject({ secret: z.string(), until: z.number() }));
+export const headersShape = z.record(z.string(), z.string());
+const previousShape = z.array(z.strictObject({ secret: z.string(), until: z.number() }));
 
 /** A replaced secret. It signs next to the new one until `until` (epoch milliseconds). */
-export type PreviousSecret = z.infer<typeof previousText>[number];
+export type PreviousSecret = z.infer<typeof previousShape>[number];
 
 /** Returns the additional data that binds a sealed text of a subscription to its row. */
 export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' | 'headers'): string {
@@ -98,7 +98,7 @@ function openBoxes(
   const headers =
     row.headers_sealed === null
       ? {}
-      : headersText.parse(JSON.parse(keys.open(row.headers_sealed, sealBinding(id, 'headers'))));
+      : keys.openJson(headersShape, row.headers_sealed, sealBinding(id, 'headers'));
   return {
     headers,
     keys: secrets.map(({ secret, until }) => ({ key: signingKey(secret), until })),
@@ -109,8 +109,8 @@ function openBoxes(
 /** Returns the replaced secrets, newest first. Some may have expired. */
 export function previousSecrets({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): PreviousSecret[] {
   if (row.previous_secrets_sealed === null) return [];
-  const text = keys.open(row.previous_secrets_sealed, sealBinding(row.subscription_id, 'previous'));
-  return previousText.parse(JSON.parse(text));
+  const bound = sealBinding(row.subscription_id, 'previous');
+  return keys.openJson(previousShape, row.previous_secrets_sealed, bound);
 }
 
 const subscriptionsIn = perDatabase((db) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
-import { sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
+import { headersShape, sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
 
 type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
@@ -67,8 +67,9 @@ function headerNames(row: SubscriptionRow, { keys, log }: Pick<Base, 'keys' | 'l
   if (row.headers_sealed === null) return [];
   const { subscription_id: subscriptionId } = row;
   try {
-    const text = keys.open(row.headers_sealed, sealBinding(subscriptionId, 'headers'));
-    return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+    return Object.keys(
+      keys.openJson(headersShape, row.headers_sealed, sealBinding(subscriptionId, 'headers')),
+    );
   } catch (error) {
     log.error({ err: error, subscriptionId }, 'subscription headers not opened');
     return [];

@@ -305,8 +305,8 @@ export async function rotateSecret(
       { environment, subscriptionId },
       {
         secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
-        previous_secrets_sealed: context.keys.seal(
-          JSON.stringify(previous.slice(0, MOST_OLD_SECRETS)),
+        previous_secrets_sealed: context.keys.sealJson(
+          previous.slice(0, MOST_OLD_SECRETS),
           sealBinding(subscriptionId, 'previous'),
         ),
       },
@@ -365,7 +365,7 @@ function sealHeaders(
   headers: Record<string, string>,
 ): string | null {
   if (Object.keys(headers).length === 0) return null;
-  return keys.seal(JSON.stringify(headers), sealBinding(subscriptionId, 'headers'));
+  return keys.sealJson(headers, sealBinding(subscriptionId, 'headers'));
 }
 
 async function orExists<T>(write: Promise<T>): Promise<T> {

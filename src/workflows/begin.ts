@@ -131,7 +131,7 @@ export function queuedRow(
     status: 'queued',
     trigger_type: byHand ? 'manual' : trigger.type,
     trigger: JSON.stringify(trigger),
-    config_sealed: context.keys.seal(JSON.stringify(config), runBinding(runId)),
+    config_sealed: context.keys.sealJson(config, runBinding(runId)),
     credentials: null,
     server_id: serverId ?? null,
     caller,
@@ -148,7 +148,7 @@ export function queuedRow(
 }
 
 export function sealConfig({ keys }: SealContext, installationId: string, config: JsonObject): string {
-  return keys.seal(JSON.stringify(config), `workflow_installation|${installationId}`);
+  return keys.sealJson(config, `workflow_installation|${installationId}`);
 }
 
 export function openConfig({ keys }: SealContext, row: InstallationRow): JsonObject {

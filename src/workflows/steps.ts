@@ -145,7 +145,7 @@ export async function updateStep(
 export type Place = Pick<StepRow, 'run_id' | 'position' | 'item'>;
 
 export function sealStep({ keys }: Pick<Context, 'keys'>, place: Place, value: Json): string {
-  return keys.seal(JSON.stringify(value), binding(place));
+  return keys.sealJson(value, binding(place));
 }
 
 export function openStep({ keys }: Pick<Context, 'keys'>, place: Place, sealed: string): Json {

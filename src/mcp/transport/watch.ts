@@ -58,7 +58,10 @@ export interface Watch {
   close(): void;
 }
 
-type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'changesEveryMs'>;
+type WatchContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'changesEveryMs'
+>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
 /** State of one watcher between checks. */

@@ -27,7 +27,7 @@ export function openHook(
   { keys }: Pick<Base, 'keys'>,
   { sourceId, hookSealed }: Pick<Source, 'sourceId' | 'hookSealed'>,
 ): Hook | undefined {
-  return hookSealed === null ? undefined : hook.parse(JSON.parse(keys.open(hookSealed, binding(sourceId))));
+  return hookSealed === null ? undefined : keys.openJson(hook, hookSealed, binding(sourceId));
 }
 
 /**
@@ -40,7 +40,7 @@ export async function saveHook(
   source: Source,
   { value, more = {} }: { value: Hook; more?: Updateable<Tables['sources']> | undefined },
 ): Promise<void> {
-  const sealed = keys.seal(JSON.stringify(value), binding(source.sourceId));
+  const sealed = keys.sealJson(value, binding(source.sourceId));
   const { numUpdatedRows } = await db
     .updateTable('sources')
     .set({
