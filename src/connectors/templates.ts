@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../lib/json.ts';
+import { memoByText } from '../lib/memo.ts';
 
 const NAME = /\{([a-zA-Z_][a-zA-Z0-9_]*)\}/g;
 
@@ -7,19 +8,14 @@ export function templateNames(template: string): string[] {
   return [...new Set([...template.matchAll(NAME)].map((match) => match[1] ?? ''))];
 }
 
-/** Split templates, cached because files have few of them and a call fills several. Texts and names alternate. */
-const cut = new Map<string, readonly string[]>();
-const MAX_KEPT = 10_000;
+const MAX_KEPT = 2000;
+/** Splits a template into texts and names, which alternate. Cached, because a call fills several templates. */
+const partsOf = memoByText(MAX_KEPT, (template): readonly string[] => template.split(NAME));
 
 /** Returns the template with every `{name}` replaced by its value; `value` decides about unknown names. */
 export function fillTemplate(template: string, value: (name: string) => string): string {
   if (!template.includes('{')) return template;
-  let parts = cut.get(template);
-  if (!parts) {
-    parts = template.split(NAME);
-    if (cut.size >= MAX_KEPT) cut.clear();
-    cut.set(template, parts);
-  }
+  const parts = partsOf(template);
   let text = parts[0] ?? '';
   for (let at = 1; at < parts.length; at += 2) text += value(parts[at] ?? '') + (parts[at + 1] ?? '');
   return text;

@@ -16,6 +16,7 @@ import { didYouMean } from '../lib/words.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
 import { schemaPatternFaults } from './patterns.ts';
+import { memoByObject } from '../lib/memo.ts';
 
 const MAX_FAULTS = 20;
 const MAX_CACHED_PATTERNS = 1000;
@@ -26,7 +27,7 @@ const require = createRequire(import.meta.url);
  * it.
  */
 let shared: Engine | undefined;
-const validators = new WeakMap<Action, (value: unknown) => Fault[]>();
+const validatorOf = memoByObject((action: Action) => compileSchema(action.inputSchema));
 
 interface Engine {
   ajv: Ajv2020;
@@ -59,12 +60,7 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
  * filled in: the caller's input is sent unchanged.
  */
 export function checkInput(action: Action, input: JsonObject): Fault[] {
-  let validate = validators.get(action);
-  if (!validate) {
-    validate = compileSchema(action.inputSchema);
-    validators.set(action, validate);
-  }
-  return validate(input);
+  return validatorOf(action)(input);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { GatehouseError } from './errors.ts';
+import { memoByText } from './memo.ts';
 
 /** An http(s) address, split into the parts of a request. */
 export interface Target {
@@ -24,7 +25,7 @@ const PLAIN =
   /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&()*+,;=:@%/?]+)?)?$/;
 /** Dot segments in any spelling, which the URL parser drops. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
-const origins = new Map<string, Origin>();
+const originIn = memoByText(MAX_KEPT, (head) => originOf(checkedUrl(head)));
 
 /**
  * Splits an address. An address that the URL parser would leave unchanged, as nearly all are, is cut in two and its
@@ -37,14 +38,8 @@ export function readTarget(text: string): Target {
     const url = checkedUrl(text);
     return { ...originOf(url), path: url.pathname + url.search };
   }
-  let origin = origins.get(head);
-  if (!origin) {
-    origin = originOf(checkedUrl(head));
-    if (origins.size >= MAX_KEPT) origins.clear();
-    origins.set(head, origin);
-  }
-  const { protocol, hostname, host, port } = origin;
-  return { origin: origin.origin, protocol, hostname, host, port, path };
+  const { origin, protocol, hostname, host, port } = originIn(head);
+  return { origin, protocol, hostname, host, port, path };
 }
 
 /** Returns whether the URL parser would leave this path unchanged: nothing to encode, no dot segment. */

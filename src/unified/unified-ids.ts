@@ -1,5 +1,6 @@
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { sha256 } from '../crypto/key-ring.ts';
+import { memoByText } from '../lib/memo.ts';
 
 const KINDS = {
   'commerce/customers': 'customer',
@@ -38,18 +39,10 @@ function encoded(remoteId: string): string {
   return Buffer.from(remoteId, 'utf8').toString('base64url');
 }
 
-/** Marks by connection: each record of a connection has the same mark. */
-const marks = new Map<string, string>();
-const MAX_MARKS = 10_000;
-
-function mark(connectionId: string): string {
-  let text = marks.get(connectionId);
-  if (text === undefined) {
-    text = sha256(connectionId)
-      .replaceAll(/[^0-9A-Za-z]/g, '')
-      .slice(0, 8);
-    if (marks.size >= MAX_MARKS) marks.clear();
-    marks.set(connectionId, text);
-  }
-  return text;
-}
+const MAX_MARKS = 2000;
+/** Returns the mark of a connection; each of its records has the same. */
+const mark = memoByText(MAX_MARKS, (connectionId) =>
+  sha256(connectionId)
+    .replaceAll(/[^0-9A-Za-z]/g, '')
+    .slice(0, 8),
+);

@@ -6,10 +6,14 @@ import { isJsonObject, type Json } from '../lib/json.ts';
 import { linearRegExpClass } from '../lib/linear-pattern.ts';
 import { scrub } from '../lib/scrub.ts';
 import { addressesIn } from './email.ts';
+import { memoByText } from '../lib/memo.ts';
 
 const TIMEOUT_MS = SECOND;
 const MAX_KEPT = 2000;
-const compiled = new Map<string, Expression>();
+/** Compiles an expression whose run is bounded in time. */
+const compiled = memoByText(MAX_KEPT, (expression) =>
+  compileExpression(expression, linear({ timeout: TIMEOUT_MS, stack: 200 })),
+);
 
 /**
  * Returns the value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors.
@@ -21,12 +25,7 @@ export async function mapValue(
   input: Json,
   secrets: readonly string[] = [],
 ): Promise<Json> {
-  let program = compiled.get(expression);
-  if (!program) {
-    program = await compileExpression(expression, linear({ timeout: TIMEOUT_MS, stack: 200 }));
-    if (compiled.size >= MAX_KEPT) compiled.clear();
-    compiled.set(expression, program);
-  }
+  const program = await compiled(expression);
   try {
     const value: unknown = await program.evaluate(input);
     return toJson(value);

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { compileExpression } from '../upstream/expression.ts';
+import { memoByText } from '../lib/memo.ts';
 
 /**
  * Finds the parts of the input that an expression may read, in its syntax tree. A tree that might read more than its
@@ -10,19 +11,15 @@ import { compileExpression } from '../upstream/expression.ts';
 export type Path = string[];
 
 const MAX_KEPT = 2000;
-const kept = new Map<string, readonly Path[] | undefined>();
-
 /** Returns the paths that an expression reads; undefined when it may read everything, or does not parse. */
-export async function pathsOf(expression: string): Promise<readonly Path[] | undefined> {
-  if (kept.has(expression)) return kept.get(expression);
-  const paths = await compileExpression(expression, {}).then(
-    (program) => pathsIn(program.ast()),
-    () => undefined,
-  );
-  if (kept.size >= MAX_KEPT) kept.clear();
-  kept.set(expression, paths);
-  return paths;
-}
+export const pathsOf: (expression: string) => Promise<readonly Path[] | undefined> = memoByText(
+  MAX_KEPT,
+  (expression) =>
+    compileExpression(expression, {}).then(
+      (program) => pathsIn(program.ast()),
+      () => undefined,
+    ),
+);
 
 /** Returns a copy of a value with only the members on the paths. Paths pass through arrays, as in JSONata. */
 export function projected(value: Json, paths: readonly Path[]): Json {

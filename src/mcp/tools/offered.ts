@@ -3,6 +3,7 @@ import { hasNeeds, lackOf } from '../../connectors/needs.ts';
 import type { Context } from '../context.ts';
 import { connectedMeans } from '../../credentials/choices.ts';
 import type { LiveServer } from '../../servers/live.ts';
+import { memoByObject } from '../../lib/memo.ts';
 
 /**
  * Returns the server as it is listed to a user: without the actions that none of the user's accounts can run, because
@@ -16,25 +17,19 @@ export async function offeredTo(
   if (userId === undefined) return live;
   const { environment } = live.server;
   const connected = await connectedMeans(context, { environment, userId });
-  const unable = [...connected].flatMap(([connectorId, means]) =>
-    actionsWithNeeds(context.catalog.connector(environment, connectorId)).filter(
+  const unable = [...connected].flatMap(([connectorId, means]) => {
+    const connector = context.catalog.connector(environment, connectorId);
+    if (!connector) return [];
+    return actionsWithNeeds(connector).filter(
       (action) => means.every((one) => lackOf(action, one) !== undefined) && !live.decision.action(action),
-    ),
-  );
+    );
+  });
   if (unable.length === 0) return live;
   const names = unable.map(({ connectorId, actionId }) => `${connectorId}.${actionId}`).toSorted();
   return { ...live, unable: new Set(unable), shape: `${live.shape} ${names.join(' ')}` };
 }
 
-const found = new WeakMap<Connector, readonly Action[]>();
-
 /** Returns the actions that need a scheme or scopes. Cached, because every request needs them. */
-function actionsWithNeeds(connector: Connector | undefined): readonly Action[] {
-  if (!connector) return [];
-  let actions = found.get(connector);
-  if (!actions) {
-    actions = [...connector.actions.values()].filter(({ definition }) => hasNeeds(definition));
-    found.set(connector, actions);
-  }
-  return actions;
-}
+const actionsWithNeeds = memoByObject((connector: Connector): readonly Action[] =>
+  [...connector.actions.values()].filter(({ definition }) => hasNeeds(definition)),
+);

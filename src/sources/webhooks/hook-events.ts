@@ -8,6 +8,7 @@ import { partsAt, valueAt, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
 import { mapValue } from '../../upstream/expression.ts';
 import { textAt, type HookRequest } from './verify.ts';
+import { memoByObject } from '../../lib/memo.ts';
 
 /** One of the events that a webhook brings. */
 export interface HookEvent {
@@ -74,16 +75,12 @@ interface PlacesRead {
 }
 
 const NO_PLACES: PlacesRead = { paths: [], look: false };
-/** Paths by topic, for each loaded connector. */
-const placesByTopic = new WeakMap<Webhooks, ReadonlyMap<string, PlacesRead>>();
-
 function placesRead(webhooks: Webhooks, topic: string): PlacesRead {
-  let places = placesByTopic.get(webhooks);
-  if (!places) placesByTopic.set(webhooks, (places = placesOf(webhooks)));
-  return places.get(topic) ?? NO_PLACES;
+  return placesOf(webhooks).get(topic) ?? NO_PLACES;
 }
 
-function placesOf(webhooks: Webhooks): Map<string, PlacesRead> {
+/** Returns the paths by topic. */
+const placesOf = memoByObject((webhooks: Webhooks) => {
   const topics = Object.values(webhooks.topics).flatMap((some) => some ?? []);
   const places = new Map<string, PlacesRead>();
   for (const [name, meant] of Map.groupBy(topics, ({ topic }) => topic)) {
@@ -96,7 +93,7 @@ function placesOf(webhooks: Webhooks): Map<string, PlacesRead> {
     places.set(name, { paths, look });
   }
   return places;
-}
+});
 
 /** Returns the path of the id in an event that holds no record; undefined when it holds one. */
 function idPlaceOf(webhooks: Webhooks, { fetchId, record }: HookTopic): string | undefined {
