@@ -235,7 +235,7 @@ function permissions(extension: 'ts' | 'js'): string[] {
 }
 
 /** Paths that the sources read outside of their folder; a build includes its packages. */
-const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/'];
+const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
 
 function complete({ resolve, reject }: Waiting, message: unknown): void {
   const reply = answer.parse(message);

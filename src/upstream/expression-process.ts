@@ -1,6 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module';
 import threads from 'node:worker_threads';
-import type { Expression } from 'jsonata';
+import { memoByText } from '../lib/memo.ts';
 import type { Answer, Task } from './bounded.ts';
 import { compileExpression, exactJson, reasonOf } from './expression.ts';
 
@@ -16,7 +16,9 @@ const ORPHANED = `
   setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();
   setInterval(() => {}, 2 ** 30);
 `;
-const kept = new Map<string, Expression>();
+const program = memoByText(MAX_KEPT, (expression) =>
+  compileExpression(expression, { timeout: 1000, stack: 200, sequence: 100_000 }),
+);
 
 new threads.Worker(ORPHANED, { eval: true }).unref();
 // A thread may get wider permissions than its process has (measured on Node.js 22 and 24), so no further thread can be
@@ -57,14 +59,4 @@ async function evaluate(
   if (text.length > mostBytes)
     return { expression: '', reason: `its value is larger than ${mostBytes} bytes` };
   return { values: text };
-}
-
-async function program(expression: string): Promise<Expression> {
-  let known = kept.get(expression);
-  if (!known) {
-    known = await compileExpression(expression, { timeout: 1000, stack: 200, sequence: 100_000 });
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(expression, known);
-  }
-  return known;
 }
