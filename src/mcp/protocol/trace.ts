@@ -8,7 +8,6 @@ const MEMBERS: { [name: string]: { shape: RegExp; most: number } } = {
   tracestate: { shape: /^[\x20-\x7e]+$/, most: 512 },
   baggage: { shape: /^[\x20-\x7e]+$/, most: 8192 },
 };
-export const TRACE_MEMBERS: ReadonlySet<string> = new Set(Object.keys(MEMBERS));
 
 /** Returns the trace of a request. Drops malformed members, and a tracestate without a traceparent. */
 export function traceOf({ params = {} }: RpcRequest): TraceHeaders | undefined {
