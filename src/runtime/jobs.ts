@@ -92,17 +92,24 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
 export async function beginJobs(
   context: JobContext,
   kinds: { readonly [kind: string]: JobKind },
-  jobIds: string[],
-  signal: AbortSignal,
+  { jobIds, signal }: { jobIds: string[]; signal: AbortSignal },
 ): Promise<{ jobId: string; work: Promise<void> }[]> {
   const jobs = await claim(context, jobIds);
   return jobs.flatMap((job) => {
     const kind = kinds[job.kind];
-    return kind ? [{ jobId: job.job_id, work: run(context, kind, job, signal) }] : [];
+    return kind ? [{ jobId: job.job_id, work: run(context, { kind, job, signal }) }] : [];
   });
 }
 
-async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSignal): Promise<void> {
+/** A job under way in this process. */
+interface Run {
+  kind: JobKind;
+  job: Job;
+  signal: AbortSignal;
+}
+
+async function run(context: JobContext, attempt: Run): Promise<void> {
+  const { kind, job, signal } = attempt;
   const renewal = {
     renew: () => renew(context, job),
     onError: (error: unknown) =>
@@ -114,7 +121,7 @@ async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSi
     } catch (error) {
       // A job that the stop of this process interrupted runs again in another process, or at the next start.
       if (signal.aborted) await cutShort(context, job);
-      else await failed(context, kind, job, error, signal);
+      else await failed(context, attempt, error);
     }
   });
 }
@@ -157,13 +164,7 @@ async function renew({ db, clock }: JobContext, job: Job): Promise<void> {
     .execute();
 }
 
-async function failed(
-  context: JobContext,
-  kind: JobKind,
-  job: Job,
-  thrown: unknown,
-  signal: AbortSignal,
-): Promise<void> {
+async function failed(context: JobContext, { kind, job, signal }: Run, thrown: unknown): Promise<void> {
   const error = publicError(thrown);
   const facts = error.code === 'internal' ? { err: thrown } : { code: error.code };
   context.log.warn({ jobId: job.job_id, kind: job.kind, attempts: job.attempts, ...facts }, 'job failed');

@@ -1,7 +1,6 @@
 import type { Context, Round } from './context.ts';
 import { beginJobs, dueJobs, type JobKind } from '../runtime/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Db } from '../store/schema.ts';
 
 /**
  * Wait before the next look while a limit is reached. Each look scans the jobs that wait for the limit, and
@@ -26,9 +25,13 @@ export function createFairRound(kindsOf: (context: Context) => { readonly [kind:
   return async (context, { signal, freeSlots }) => {
     if (performance.now() < pausedUntil) return [];
     const kinds = kindsOf(context);
-    const { chosen, isExhausted } = await choose(context, Object.keys(kinds), running, freeSlots);
+    const { chosen, isExhausted } = await choose(context, {
+      kinds: Object.keys(kinds),
+      running,
+      most: freeSlots,
+    });
     if (isExhausted) pausedUntil = performance.now() + PAUSE_MS;
-    const begun = await beginJobs(context, kinds, [...chosen.keys()], signal);
+    const begun = await beginJobs(context, kinds, { jobIds: [...chosen.keys()], signal });
     return begun.map(({ jobId, work }) => {
       const owner = chosen.get(jobId);
       if (owner) running.set(jobId, owner);
@@ -45,9 +48,7 @@ export function createFairRound(kindsOf: (context: Context) => { readonly [kind:
 /** Returns the jobs to start by id, longest waiting first, and whether a limit is reached. */
 async function choose(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
-  kinds: string[],
-  running: ReadonlyMap<string, Owner>,
-  most: number,
+  { kinds, running, most }: { kinds: string[]; running: ReadonlyMap<string, Owner>; most: number },
 ): Promise<{ chosen: Map<string, Owner>; isExhausted: boolean }> {
   const total = most + running.size;
   const apps = new Quota(Math.ceil(total / 2));
@@ -59,7 +60,10 @@ async function choose(
   const chosen = new Map<string, Owner>();
   for (let more = most > 0; more;) {
     const wanted = most - chosen.size;
-    const due = await ownedJobs(db, clock.now(), kinds, { apps: apps.exhausted(), users: users.exhausted() })
+    const due = await ownedJobs(dueJobs(db, clock.now(), kinds), {
+      apps: apps.exhausted(),
+      users: users.exhausted(),
+    })
       .$if(chosen.size > 0, (query) => query.where('jobs.job_id', 'not in', [...chosen.keys()]))
       .limit(wanted)
       .execute();
@@ -75,14 +79,9 @@ async function choose(
 }
 
 /** Selects the due jobs, without those of some apps and users. */
-function ownedJobs(
-  db: Db,
-  now: number,
-  kinds: string[],
-  { apps, users }: { apps: string[]; users: string[] },
-) {
+function ownedJobs(due: ReturnType<typeof dueJobs>, { apps, users }: { apps: string[]; users: string[] }) {
   return (
-    dueJobs(db, now, kinds)
+    due
       // The key of a backfill is its subscription; the key of all other jobs is the source.
       .leftJoin('subscriptions', 'subscriptions.subscription_id', 'jobs.key')
       .leftJoin('sources', (join) =>

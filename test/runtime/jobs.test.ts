@@ -32,7 +32,11 @@ async function openNotes(kind: StoreKind) {
     async begin(job = note): Promise<Promise<void>[]> {
       const due = await dueJobs(store.db, clock.now(), ['note']).select('jobs.job_id').execute();
       const ids = due.map((row) => row.job_id);
-      const begun = await beginJobs(context, { note: job }, ids, new AbortController().signal);
+      const begun = await beginJobs(
+        context,
+        { note: job },
+        { jobIds: ids, signal: new AbortController().signal },
+      );
       return begun.map(({ work }) => work);
     },
     async [Symbol.asyncDispose]() {

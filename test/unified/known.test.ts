@@ -40,7 +40,9 @@ test('new variant ids do not report a product again that the last release knew',
     const what = { connector, scope: 'commerce/products', connectionId: 'cred_1' } as const;
     const unified = await toUnified(what, record);
     const source = toSource(row);
-    await context.db.transaction().execute((tx) => recordChanges(tx, context, source, [{ unified }]));
+    await context.db
+      .transaction()
+      .execute((tx) => recordChanges(tx, context, { source, observations: [{ unified }] }));
     const events = await context.db.selectFrom('events').select(['event', 'body']).execute();
     return events.map(({ event, body }) => ({ event, ...JSON.parse(body) }));
   };

@@ -247,7 +247,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
-    return recordAll(tx, context, { ...source, cursorUntil }, result);
+    return recordAll(tx, context, { ...result, source: { ...source, cursorUntil } });
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'poll discarded, lease lost');
@@ -282,14 +282,13 @@ async function commit(context: PollContext, source: Source, result: PollResult):
 async function recordAll(
   tx: Transaction<Tables>,
   context: PollContext,
-  source: Source,
-  { unified, ...how }: PollResult,
+  { unified, ...how }: PollResult & { source: Source },
 ): Promise<number> {
   let deliveries = 0;
   for (let at = 0; at < unified.length; at += RECORDED_AT_ONCE) {
     if (at > 0) await nextTurn();
     const observations = unified.slice(at, at + RECORDED_AT_ONCE).map((one) => ({ unified: one }));
-    deliveries += await recordChanges(tx, context, source, observations, how);
+    deliveries += await recordChanges(tx, context, { ...how, observations });
   }
   return deliveries;
 }

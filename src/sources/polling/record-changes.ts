@@ -53,27 +53,31 @@ export interface Observation {
   topic?: 'created' | 'updated';
 }
 
+/** The observed records of a source. */
+interface Observed {
+  source: Source;
+  observations: readonly Observation[];
+  /** Whether this is the first listing, which publishes no record from before collecting began. */
+  baseline?: boolean;
+  /** The app listed the records after this time of our clock. It is 0 for a webhook, which may be very late. */
+  listedFrom?: number;
+  /**
+   * The first listing saw all records of this time and later. An unknown record without a time of change came into
+   * being since.
+   */
+  knownFrom?: number;
+}
+
 /**
  * Stores the observed records and publishes their changes. A record whose key is unknown was created, and one
  * whose version is unknown was updated. Keys and events go into the caller's transaction, so a crash leaves
  * both or neither. Polls and webhooks share the keys, so each change is published once.
- * `baseline`: the first listing, which publishes no record from before collecting began.
- * `listedFrom`: the app listed the records after this time of our clock. It is 0 for a webhook, which may
- * have been delayed for long.
- * `knownFrom`: the first listing saw all records of this time and later. An unknown record without a time of
- * change came into being since.
  * @returns the number of deliveries created.
  */
 export async function recordChanges(
   tx: Transaction<Tables>,
   context: EventContext,
-  source: Source,
-  observations: readonly Observation[],
-  {
-    baseline = false,
-    listedFrom = 0,
-    knownFrom = Infinity,
-  }: { baseline?: boolean; listedFrom?: number; knownFrom?: number } = {},
+  { source, observations, baseline = false, listedFrom = 0, knownFrom = Infinity }: Observed,
 ): Promise<number> {
   const now = context.clock.now();
   const stored = { db: context.db, tx, sourceId: source.sourceId };

@@ -12,12 +12,6 @@ import { interpretAnswer, saysNone } from '../../upstream/response.ts';
 import type { PollContext } from './poll.ts';
 import type { Source } from '../source.ts';
 
-/** A record to read, by its id at the app. */
-export interface Wanted {
-  connector: Connector;
-  remoteId: string;
-}
-
 /**
  * Returns the present state of a record. Returns null only when the app reports that the record does not
  * exist.
@@ -27,7 +21,7 @@ export interface Wanted {
 export async function fetchRecord(
   context: PollContext,
   source: Source,
-  { connector, remoteId, signal }: Wanted & { signal: AbortSignal },
+  { connector, remoteId, signal }: { connector: Connector; remoteId: string; signal: AbortSignal },
 ): Promise<Json> {
   const model = modelOf(connector, source.scope);
   const action = connector.actions.get(model.get.action);

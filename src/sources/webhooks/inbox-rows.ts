@@ -105,6 +105,7 @@ export async function putOff(
 
 /** Failure to interpret a webhook. `isOut`: its app is down, which counts as an attempt only after a week. */
 interface Failure {
+  row: Row;
   error: unknown;
   isOut: boolean;
 }
@@ -113,8 +114,7 @@ interface Failure {
 export async function postpone(
   context: PollContext,
   source: Source,
-  row: Row,
-  { error: thrown, isOut }: Failure,
+  { row, error: thrown, isOut }: Failure,
 ): Promise<void> {
   const error = publicError(thrown);
   const now = context.clock.now();

@@ -18,7 +18,7 @@ import {
   type Row,
 } from './inbox-rows.ts';
 import type { PollContext } from '../polling/poll.ts';
-import { fetchRecord, isConnected, type Wanted } from '../polling/remote-record.ts';
+import { fetchRecord, isConnected } from '../polling/remote-record.ts';
 import { toSource, type Source } from '../source.ts';
 import {
   fieldsOf,
@@ -46,6 +46,7 @@ const ASKED_AGAIN_MS = 10 * SECOND;
  * otherwise hold its slot for hours.
  */
 interface Reading {
+  sourceId: string;
   signal: AbortSignal;
   pausedUntil: number;
   /** The last failure of the app. */
@@ -69,20 +70,20 @@ export function createInboxRound(): Round {
   };
 
   /** Processes some due webhooks of a source. Returns false when there were none. */
-  const processSome = async (context: PollContext, sourceId: string, reading: Reading): Promise<boolean> => {
-    const due = await nextDue(context, sourceId);
+  const processSome = async (context: PollContext, reading: Reading): Promise<boolean> => {
+    const due = await nextDue(context, reading.sourceId);
     if (due.ids.length === 0) return false;
-    const work = () => interpretBatch(context, sourceId, due, reading);
+    const work = () => interpretBatch(context, due, reading);
     return due.bytes > BATCH_BYTES ? afterOtherLong(work) : work();
   };
 
   const processAll = async (context: PollContext, sourceId: string, signal: AbortSignal): Promise<void> => {
     const state = { again: false };
-    const reading: Reading = { signal, pausedUntil: 0 };
+    const reading: Reading = { sourceId, signal, pausedUntil: 0 };
     busy.set(sourceId, state);
     try {
       do state.again = false;
-      while (((await processSome(context, sourceId, reading)) || state.again) && !signal.aborted);
+      while (((await processSome(context, reading)) || state.again) && !signal.aborted);
     } finally {
       busy.delete(sourceId);
     }
@@ -118,12 +119,8 @@ async function sourcesDue({ db, clock }: PollContext, limit: number): Promise<st
  * Interprets due webhooks and publishes their events. Returns false when their source is deleted, which
  * deletes them as well.
  */
-async function interpretBatch(
-  context: PollContext,
-  sourceId: string,
-  due: Due,
-  reading: Reading,
-): Promise<boolean> {
+async function interpretBatch(context: PollContext, due: Due, reading: Reading): Promise<boolean> {
+  const { sourceId } = reading;
   const found = await context.db
     .selectFrom('sources')
     .selectAll()
@@ -144,11 +141,11 @@ async function interpretBatch(
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
-      const interpretation = await interpretRow(context, sender, row, reading);
+      const interpretation = await interpretRow(context, sender, { row, reading });
       if (interpretation) interpretations.set(row, interpretation);
     } catch (error) {
       if (!reading.signal.aborted)
-        await postpone(context, source, row, { error, isOut: error === reading.outage });
+        await postpone(context, source, { row, error, isOut: error === reading.outage });
     }
   }
   await postponeReads(context, sender, reading);
@@ -187,7 +184,7 @@ async function commitAll(
     return await commit(context, source, interpretations);
   } catch (error) {
     if (interpretations.size === 1)
-      for (const row of interpretations.keys()) await postpone(context, source, row, { error, isOut: false });
+      for (const row of interpretations.keys()) await postpone(context, source, { row, error, isOut: false });
     if (interpretations.size < 2) return 0;
     let deliveries = 0;
     for (const one of interpretations) deliveries += await commitAll(context, source, new Map([one]));
@@ -213,7 +210,7 @@ async function commit(
     const ours = [...interpretations].flatMap(([row, interpretation]) =>
       won.has(row.inbox_id) ? [interpretation] : [],
     );
-    return publishInterpretations(tx, context, source, ours);
+    return publishInterpretations(tx, context, { source, interpretations: ours });
   });
 }
 
@@ -249,14 +246,13 @@ async function mark(
 async function interpretRow(
   context: PollContext,
   sender: Sender,
-  row: Row,
-  reading: Reading,
+  { row, reading }: { row: Row; reading: Reading },
 ): Promise<Interpretation | undefined> {
   const event = { topic: row.topic, body: parseJson(row.body), receivedAt: row.received_at };
   const interpretation = await interpret(context, sender, event);
   if (interpretation.kind !== 'fetch') return interpretation;
-  const { connector, source } = sender;
-  const record = await readRecord(context, source, { connector, remoteId: interpretation.remoteId }, reading);
+  const { remoteId } = interpretation;
+  const record = await readRecord(context, sender, { remoteId, reading });
   if (record === undefined) return undefined;
   if (record !== null) return interpretRecord(sender, { event: interpretation.event, record });
   const now = context.clock.now();
@@ -271,9 +267,8 @@ async function interpretRow(
  */
 async function readRecord(
   context: PollContext,
-  source: Source,
-  wanted: Wanted,
-  reading: Reading,
+  { connector, source }: Sender,
+  { remoteId, reading }: { remoteId: string; reading: Reading },
 ): Promise<Json | undefined> {
   const { clock } = context;
   if (clock.now() < reading.pausedUntil) return undefined;
@@ -282,7 +277,7 @@ async function readRecord(
     return undefined;
   }
   try {
-    return await fetchRecord(context, source, { ...wanted, signal: reading.signal });
+    return await fetchRecord(context, source, { connector, remoteId, signal: reading.signal });
   } catch (error) {
     if (!reading.signal.aborted && error instanceof GatehouseError && OUTAGES.has(error.code)) {
       reading.pausedUntil = clock.now() + REST_MS;

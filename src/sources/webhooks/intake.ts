@@ -133,7 +133,9 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
   const events = eventsIn(sender.webhooks, request, sender.account);
   const isSmall =
     request.raw.length <= INTERPRETED_AT_ONCE.bytes && events.length <= INTERPRETED_AT_ONCE.events;
-  const interpretations = isSmall ? await interpretAll(context, sender, events, now) : undefined;
+  const interpretations = isSmall
+    ? await interpretAll(context, sender, { events, receivedAt: now })
+    : undefined;
   const rows = events.map(({ topic, dedupeKey, body }) => ({
     inbox_id: newOrderedId('inb', now),
     source_id: sender.source.sourceId,
@@ -157,8 +159,7 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
 async function interpretAll(
   context: IntakeContext,
   sender: HookSender,
-  events: readonly HookEvent[],
-  receivedAt: number,
+  { events, receivedAt }: { events: readonly HookEvent[]; receivedAt: number },
 ): Promise<Interpretation[] | undefined> {
   const { source, connector } = sender;
   const fields = await fieldsOf(context, source);
@@ -204,7 +205,7 @@ async function storeAll(
   }
   const inserted = await insertInbox(context.db, tx, rows);
   const fresh = new Set(inserted.map((row) => row.inbox_id));
-  for (const some of interpreted.values()) await publishFresh(tx, context, some, fresh);
+  for (const some of interpreted.values()) await publishFresh(tx, context, { arrivals: some, fresh });
   return results;
 }
 
@@ -212,15 +213,14 @@ async function storeAll(
 async function publishFresh(
   tx: Transaction<Tables>,
   context: IntakeContext,
-  arrivals: readonly Arrival[],
-  fresh: ReadonlySet<string>,
+  { arrivals, fresh }: { arrivals: readonly Arrival[]; fresh: ReadonlySet<string> },
 ): Promise<void> {
   const [first] = arrivals;
   if (!first) return;
   const interpretations = arrivals.flatMap(({ rows, interpretations: all = [] }) =>
     all.filter((_, position) => fresh.has(rows[position]?.inbox_id ?? '')),
   );
-  await publishInterpretations(tx, context, first.sender.source, interpretations);
+  await publishInterpretations(tx, context, { source: first.sender.source, interpretations });
 }
 
 interface SenderState {

@@ -93,14 +93,13 @@ export async function interpretRecord(
 export async function publishInterpretations(
   tx: Transaction<Tables>,
   context: PollContext,
-  source: Source,
-  interpretations: readonly Interpretation[],
+  { source, interpretations }: { source: Source; interpretations: readonly Interpretation[] },
 ): Promise<number> {
   if (interpretations.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);
   let deliveries = 0;
   let observations: Observation[] = [];
   const flush = async () => {
-    if (observations.length > 0) deliveries += await recordChanges(tx, context, source, observations);
+    if (observations.length > 0) deliveries += await recordChanges(tx, context, { source, observations });
     observations = [];
   };
   for (const interpretation of interpretations) {

@@ -81,7 +81,10 @@ test('a change reads the keys of its record only, among any number of records', 
   const change = (email: string) =>
     context.db.transaction().execute(async (tx) => {
       const unified = { id: 'o1', remoteId: 'o1', createdAt: at, updatedAt: at, body: { email } };
-      await recordChanges(tx, context, toSource(row), [{ unified, topic: 'updated' }]);
+      await recordChanges(tx, context, {
+        source: toSource(row),
+        observations: [{ unified, topic: 'updated' }],
+      });
       const { rows } = await sql<{
         read: number;
       }>`select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as read
