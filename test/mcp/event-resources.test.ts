@@ -92,7 +92,7 @@ test('the newest events are found by an index', async () => {
   const live = await context.servers.byId('development', one.serverId);
   if (!live) throw new Error('there is no server');
   const viewer = { environment: 'development' as const, userId: one.userId, live };
-  await newestOf({ ...context, db }, viewer, [URI]);
+  await newestOf({ ...context, db }, viewer, { uris: [URI] });
   await recentEvents({ ...context, db }, viewer, SCOPE);
   expect(queries.some(({ sql }) => sql.includes('"body"'))).toBe(true);
   for (const { sql, parameters } of queries) {

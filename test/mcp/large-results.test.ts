@@ -113,9 +113,11 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   test('has pages that do not split a character', async () => {
     const grant = await grantOf(one);
     for (const text of ['🦉'.repeat(50_000), `x${'🦉'.repeat(50_000)}`]) {
-      const { resultId, pages } = await keepResult(service.context, grant, text, undefined);
+      const { resultId, pages } = await keepResult(service.context, grant, { text, source: undefined });
       const read = await Promise.all(
-        Array.from({ length: pages }, (_, at) => readResultPage(service.context, grant, resultId, at + 1)),
+        Array.from({ length: pages }, (_, at) =>
+          readResultPage(service.context, grant, { resultId, page: at + 1 }),
+        ),
       );
       expect(read.map((page) => page?.text).join('') === text).toBe(true);
       expect(read.every((page) => page?.text.isWellFormed())).toBe(true);
@@ -130,10 +132,11 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     const limits = { perUser: 100, all: 150 };
     const keep = async (grant: typeof mine, size: number) => {
       ahead += 1;
-      return { grant, id: (await keepResult(context, grant, 'x'.repeat(size), undefined, limits)).resultId };
+      const kept = await keepResult(context, grant, { text: 'x'.repeat(size), source: undefined, limits });
+      return { grant, id: kept.resultId };
     };
     const isThere = async ({ grant, id }: { grant: typeof mine; id: string }) =>
-      (await readResultPage(context, grant, id, 1)) !== undefined;
+      (await readResultPage(context, grant, { resultId: id, page: 1 })) !== undefined;
 
     const first = await keep(mine, 60);
     const foreign = await keep(theirs, 50);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 const found = (query: string, allowed = all, limit = 5) =>
-  search('development', query, allowed, limit).map(
+  search('development', { query, allowed, limit }).map(
     ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
   );
 

@@ -29,8 +29,7 @@ const DIRECT_MEMBERS = ['confirmationToken', 'credentialId'] as const;
 export function readParameters(
   scope: ToolScope,
   action: Action,
-  input: JsonObject,
-  path: string,
+  { input, path = '' }: { input: JsonObject; path?: string },
 ): JsonObject {
   if (action.aliases.length === 0 && checkInput(action, input).length === 0) return input;
   const read = forgiven(action.inputSchema, input, path);

@@ -38,14 +38,13 @@ export async function confirmCall(
     fault = await takeConfirmation(context, call, token);
     if (fault === undefined) return inputs?.complete(step);
   } else if (inputs?.abilities.form) {
-    return ask(scope, inputs, question, step);
+    return ask(scope, inputs, { question, step });
   }
   const shown = requireQuestion(question);
   const { token: fresh, expiresAt } = await issueConfirmation(context, call);
-  throw required(scope, question, fault, {
-    question: shown,
-    [TOKEN]: fresh,
-    expiresAt: isoTime(expiresAt),
+  throw required(scope, question, {
+    fault,
+    details: { question: shown, [TOKEN]: fresh, expiresAt: isoTime(expiresAt) },
   });
 }
 
@@ -69,8 +68,7 @@ function callOf(
 async function ask(
   scope: Pick<ToolScope, 'grant'>,
   inputs: Inputs,
-  question: Question,
-  step: string,
+  { question, step }: { question: Question; step: string },
 ): Promise<void> {
   // The form has no fields, because accepting it is the agreement.
   const params = { message: requireQuestion(question), requestedSchema: { type: 'object', properties: {} } };
@@ -88,7 +86,7 @@ async function ask(
     }
     await inputs.take();
   } catch (error) {
-    if (error instanceof InputRequired) throw required(scope, question, undefined, {}, error);
+    if (error instanceof InputRequired) throw required(scope, question, { cause: error });
     throw error;
   }
 }
@@ -109,9 +107,7 @@ function requireQuestion(question: Question): string {
 function required(
   { grant }: Pick<ToolScope, 'grant'>,
   { connector, effect, action: { connectorId, actionId, name } }: Question,
-  fault: TokenFault | undefined,
-  details: JsonObject,
-  cause?: unknown,
+  { fault, details, cause }: { fault?: TokenFault | undefined; details?: JsonObject; cause?: unknown },
 ): GatehouseError {
   return new GatehouseError(
     'confirmation_required',

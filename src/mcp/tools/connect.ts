@@ -3,7 +3,7 @@ import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 import { connectEnd, elicitationRequired, type UrlElicitation } from './elicitation.ts';
-import type { Answered, Inputs, InputWish } from './input.ts';
+import type { Answered, Inputs, InputStep } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
 /** How long a request waits for a user who opened a link, before the client must call again. */
@@ -33,7 +33,7 @@ export async function offerLink(
   if (!inputs?.abilities.url) return make();
   const before = inputs.brought(stepOf(connectorId));
   const link = linkIn(before?.kept) ?? (await make());
-  const answered = before ?? (await inputs.ask(wishFor(scope, connectorId, link)));
+  const answered = before ?? (await inputs.ask(linkStep(scope, connectorId, link)));
   const action = actionOf(answered);
   if (action === 'accept') inputs.announce?.(link.sessionId);
   return { ...link, action };
@@ -56,7 +56,7 @@ export async function refusalWithLink(
   if (opens && !inputs.live) {
     const before = lacksAccount(error) ? inputs.brought(stepOf(connectorId)) : undefined;
     if (before) {
-      const outcome = await whatCameOf(scope, connectorId, before, inputs);
+      const outcome = await outcomeOf(scope, inputs, { connectorId, before });
       if (outcome === 'connected') return undefined;
       if (outcome === 'declined') return { refusal: error };
     }
@@ -67,17 +67,16 @@ export async function refusalWithLink(
   const url = connectUrl ?? reconnectUrl;
   if (typeof url !== 'string' || typeof sessionId !== 'string') return { refusal: linked };
   const link = { sessionId, url, expiresAt: 0 };
-  if (!inputs.live) await inputs.ask(wishFor(scope, connectorId, link));
+  if (!inputs.live) await inputs.ask(linkStep(scope, connectorId, link));
   inputs.announce?.(sessionId);
   return { refusal: elicitationRequired(linked, elicitationOf(scope, connectorId, link)) };
 }
 
 /** Waits for a user who opened the link. Asks the client to call again when the user takes longer. */
-async function whatCameOf(
+async function outcomeOf(
   scope: ToolScope,
-  connectorId: string,
-  before: Answered,
   inputs: Inputs,
+  { connectorId, before }: { connectorId: string; before: Answered },
 ): Promise<'connected' | 'declined' | 'over'> {
   const link = linkIn(before.kept);
   const action = actionOf(before);
@@ -90,7 +89,7 @@ async function whatCameOf(
   } catch (error) {
     if (!soon.aborted || scope.signal.aborted) throw error;
   }
-  await inputs.ask(wishFor(scope, connectorId, link));
+  await inputs.ask(linkStep(scope, connectorId, link));
   return 'over';
 }
 
@@ -105,7 +104,7 @@ function stepOf(connectorId: string): string {
   return `connect ${connectorId}`;
 }
 
-function wishFor(scope: ToolScope, connectorId: string, link: Link): InputWish {
+function linkStep(scope: ToolScope, connectorId: string, link: Link): InputStep {
   const params = { ...elicitationOf(scope, connectorId, link) };
   return {
     step: stepOf(connectorId),

@@ -39,8 +39,7 @@ type LookContext = Pick<Base, 'db' | 'clock' | 'log'>;
 export function sessionInputs(
   context: LookContext,
   session: Askable,
-  send: (message: object) => void,
-  signal: AbortSignal,
+  { send, signal }: { send(message: object): void; signal: AbortSignal },
 ): Inputs {
   const ended = () => AbortSignal.any([signal, session.gone, AbortSignal.timeout(PATIENCE_MS)]);
   const put = async (

@@ -52,7 +52,7 @@ export async function recentEvents(
   viewer: Viewer,
   of: EventScope,
 ): Promise<string> {
-  const sources = await shownSources(context, viewer, of, readSources(context));
+  const sources = await shownSources(context, viewer, { scope: of, read: readSources(context) });
   // One query for each source uses the index on the newest events. One query for all sources would sort all events.
   const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
   const events = found
@@ -80,14 +80,13 @@ export async function recentEvents(
 export async function newestOf(
   context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
-  uris: Iterable<string>,
-  read = readSources(context),
+  { uris, read = readSources(context) }: { uris: Iterable<string>; read?: ReadSources },
 ): Promise<Map<EventScope, string>> {
   const newest = new Map<EventScope, string>();
   for (const uri of uris) {
     const scope = eventScopeOf(uri);
     if (!scope) continue;
-    const sources = await shownSources(context, viewer, scope, read);
+    const sources = await shownSources(context, viewer, { scope, read });
     const ids = sources.map((source) => source.newest_id ?? '');
     newest.set(scope, ids.toSorted().join(' '));
   }
@@ -122,8 +121,7 @@ function showsEvents({ decision }: LiveServer, connector: Connector, scope: Even
 async function shownSources(
   { catalog }: Pick<Base, 'catalog'>,
   { environment, userId, live }: Viewer,
-  scope: EventScope,
-  read: ReadSources,
+  { scope, read }: { scope: EventScope; read: ReadSources },
 ): Promise<Source[]> {
   if (userId === undefined) return [];
   const sources = await read(environment, userId);

@@ -48,7 +48,10 @@ function generated(action: Action, connector: Connector): JsonObject | undefined
 function siblingValues(action: Action, name: string, connector: Connector): Json[] {
   const values = connector
     .recorded()
-    .filter(({ actionId, text }) => text.includes(name) && meansTheSame(action, name, connector, actionId))
+    .filter(
+      ({ actionId, text }) =>
+        text.includes(name) && meansTheSame(name, action, connector.actions.get(actionId)),
+    )
     .flatMap(inputsOf)
     .map((input) => input[name]);
   return values.filter((value) => value !== undefined);
@@ -58,12 +61,11 @@ function siblingValues(action: Action, name: string, connector: Connector): Json
  * Returns whether a parameter has the same meaning in two actions. Ids always have. Other parameters need the same
  * description or the same subject of the action.
  */
-function meansTheSame(action: Action, name: string, connector: Connector, siblingId: string): boolean {
-  const sibling = connector.actions.get(siblingId);
+function meansTheSame(name: string, action: Action, sibling: Action | undefined): boolean {
   if (!sibling) return false;
   const text = parameterText(action, name);
   const isId = /.(id|number|ref)$/i.test(name) || /\bids?\b/i.test(text);
-  if (isId || thingOf(action.actionId) === thingOf(siblingId)) return true;
+  if (isId || thingOf(action.actionId) === thingOf(sibling.actionId)) return true;
   return text === parameterText(sibling, name);
 }
 

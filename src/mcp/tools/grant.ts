@@ -23,12 +23,22 @@ export interface Grant {
   readonly endsAt: number;
 }
 
-/** The user that a request names, apart from its bearer. */
-export interface UserWish {
+/** An authenticated request: the server and the caller. grantFor() checks the user. */
+export interface Authentication {
+  live: LiveServer;
+  caller: Caller;
+}
+
+/** The headers that name the user and the account of a request, apart from its bearer. */
+interface UserHeaders {
   /** x-svc-userid */
   userId: string | undefined;
   /** The caller of x-svc-user-token, already verified. */
   token: Caller | undefined;
+  /** x-credential-id */
+  credential?: string | undefined;
+  /** x-redirect-uri */
+  redirectUri?: string | undefined;
 }
 
 /**
@@ -38,13 +48,12 @@ export interface UserWish {
  */
 export async function grantFor(
   context: Pick<Context, 'db' | 'catalog' | 'credentialMemory'>,
-  live: LiveServer,
-  caller: Caller,
-  wish: UserWish,
-  headers: { credential?: string | undefined; redirectUri?: string | undefined } = {},
+  authentication: Authentication,
+  headers: UserHeaders,
 ): Promise<Grant> {
+  const { live, caller } = authentication;
   assertOn(live);
-  const userId = await userOf(context, live, caller, wish);
+  const userId = await userOf(context, authentication, headers);
   assertServes(live, userId);
   return {
     environment: live.server.environment,
@@ -53,15 +62,14 @@ export async function grantFor(
     userId,
     credentialHeader: headers.credential,
     redirectUri: headers.redirectUri,
-    endsAt: Math.min(caller.endsAt ?? Infinity, wish.token?.endsAt ?? Infinity),
+    endsAt: Math.min(caller.endsAt ?? Infinity, headers.token?.endsAt ?? Infinity),
   };
 }
 
 async function userOf(
   context: Pick<Base, 'db'>,
-  { server }: LiveServer,
-  caller: Caller,
-  { userId: named, token }: UserWish,
+  { live: { server }, caller }: Authentication,
+  { userId: named, token }: UserHeaders,
 ): Promise<string | undefined> {
   if (token && token.environment !== server.environment) {
     throw new GatehouseError('forbidden', 'x-svc-user-token is of another environment than this MCP server.');

@@ -14,7 +14,7 @@ export interface Answered {
 }
 
 /** A step of a call that needs answers of its client. */
-export interface InputWish {
+export interface InputStep {
   /** Names the step within its call. */
   step: string;
   requests: InputRequests;
@@ -31,7 +31,7 @@ export interface Inputs {
    */
   readonly live: boolean;
   /** @throws InputRequired when the answers come with another request. */
-  ask(wish: InputWish): Promise<Answered>;
+  ask(step: InputStep): Promise<Answered>;
   /** Returns the answers that this request holds for a step, without asking. */
   brought(step: string): Answered | undefined;
   /** Returns whether an earlier request completed a step. */
@@ -71,16 +71,16 @@ export class InputRequired extends Error {
  */
 export async function inputRequired(
   { inputs }: { inputs: Inputs | undefined },
-  wish: InputWish,
+  step: InputStep,
 ): Promise<Answered> {
   const requests: InputRequests = {};
   const required: JsonObject = {};
-  for (const [key, request] of Object.entries(wish.requests)) {
+  for (const [key, request] of Object.entries(step.requests)) {
     const missing = inputs ? missingFor(inputs.abilities, request) : capabilityOf(request.method);
     if (missing) Object.assign(required, missing);
     else requests[key] = request;
   }
-  if (inputs && Object.keys(requests).length > 0) return inputs.ask({ ...wish, requests });
+  if (inputs && Object.keys(requests).length > 0) return inputs.ask({ ...step, requests });
   throw new GatehouseError(
     'client_capability_missing',
     `This call has to ask something, and its client did not declare that it can be asked: ${Object.keys(required).join(', ')}.`,

@@ -34,9 +34,11 @@ const PAGES_A_STATEMENT = 16;
 export async function keepResult(
   context: ResultContext,
   grant: Grant,
-  text: string,
-  source: ResultSource | undefined,
-  limits: { perUser: number; all: number } = LIMITS,
+  {
+    text,
+    source,
+    limits = LIMITS,
+  }: { text: string; source: ResultSource | undefined; limits?: typeof LIMITS },
 ): Promise<KeptResult> {
   const { db, clock, throttle } = context;
   const resultId = newId('res');
@@ -89,8 +91,7 @@ async function sealPages(
 export async function readResultPage(
   { db, clock, keys }: ResultContext,
   grant: Grant,
-  resultId: string,
-  page: number,
+  { resultId, page }: { resultId: string; page: number },
 ): Promise<{ text: string; pages: number; source: ResultSource | undefined } | undefined> {
   const row = await db
     .selectFrom('results')
@@ -112,7 +113,7 @@ export async function readResultPage(
 async function makeRoom(
   tx: Transaction<Tables>,
   row: Tables['results'],
-  limits: { perUser: number; all: number },
+  limits: typeof LIMITS,
 ): Promise<void> {
   const oldest = tx.selectFrom('results').select(['result_id', 'bytes']).orderBy('created_at');
   const own = await oldest

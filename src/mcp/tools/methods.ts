@@ -79,7 +79,7 @@ export function registerMethods(on: On): void {
   on(GetPromptRequestSchema, ({ params }, scope) => getPrompt(scope, params.name, params.arguments ?? {}));
   on(CompleteRequestSchema, ({ params: { ref, argument, context } }, scope) => {
     const prompt = ref.type === 'ref/prompt' ? ref.name : undefined;
-    return complete(scope, prompt, argument, context?.arguments ?? {});
+    return complete(scope, { prompt, argument, chosen: context?.arguments ?? {} });
   });
 }
 
@@ -108,7 +108,7 @@ function assert2026({ protocolVersion }: McpCall, request: { method: string }): 
 function connectionOf({ connection, requestId }: McpCall): Connection {
   if (connection) return connection;
   const data = { code: 'invalid_request', requestId };
-  throw new RpcError(-32600, 'Subscriptions need a session: initialize first.', data);
+  throw new RpcError(-32600, 'Subscriptions need a session: initialize first.', { data });
 }
 
 async function subscribe(
@@ -122,7 +122,8 @@ async function subscribe(
       'invalid_request',
       `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`,
     );
-  for (const [name, event] of await newestOf(scope.context, scope.grant, [uri])) newest.set(name, event);
+  for (const [name, event] of await newestOf(scope.context, scope.grant, { uris: [uri] }))
+    newest.set(name, event);
   subscriptions.add(uri);
 }
 

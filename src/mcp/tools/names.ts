@@ -87,7 +87,7 @@ export function idsFor(
     return { connectorId, actionId: named.actionId };
   const shown = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
   const ids = shown?.actions.map((action) => action.actionId) ?? [];
-  return { connectorId, actionId: meant(scope, named.actionId, ids, `${at}actionId`) };
+  return { connectorId, actionId: meant(scope, named.actionId, { ids, path: `${at}actionId` }) };
 }
 
 /** Returns an error that names the restriction. */
@@ -101,15 +101,14 @@ function connectorIdFor(scope: ToolScope, named: string, at: At): string {
   const { catalog } = scope.context;
   if (catalog.connector(scope.grant.environment, named)) return named;
   const ids = scope.visible.connectors.map(({ connector }) => connector.connectorId);
-  return meant(scope, named, ids, `${at}connectorId`);
+  return meant(scope, named, { ids, path: `${at}connectorId` });
 }
 
 /** Returns the one id that differs only in letter case, `_` or `-`. Returns the name itself when there is none. */
 function meant(
   { corrections }: Pick<ToolScope, 'corrections'>,
   named: string,
-  ids: readonly string[],
-  path: string,
+  { ids, path }: { ids: readonly string[]; path: string },
 ): string {
   const [only, ...others] = ids.filter((id) => nameKey(id) === nameKey(named));
   if (only === undefined || others.length > 0 || only === named) return named;

@@ -155,16 +155,20 @@ function ruleAgainst({ context, grant }: ToolScope, name: string): string | unde
   );
 }
 
+/** An argument to complete. */
+interface Completion {
+  /** Name of the prompt; undefined for a resource template. */
+  prompt: string | undefined;
+  argument: { name: string; value: string };
+  /** The arguments that have values already. */
+  chosen: Record<string, string>;
+}
+
 /**
  * Returns values that an argument may take, for prompts and resource templates.
  * @throws GatehouseError `invalid_request` for an unknown prompt.
  */
-export function complete(
-  scope: ToolScope,
-  prompt: string | undefined,
-  argument: { name: string; value: string },
-  chosen: Record<string, string>,
-) {
+export function complete(scope: ToolScope, { prompt, argument, chosen }: Completion) {
   const known = prompt === undefined ? undefined : promptsOf(scope).find((one) => one.name === prompt);
   if (prompt !== undefined && !known) throw unknownPrompt(prompt);
   const all =

@@ -105,7 +105,7 @@ export async function readResource(scope: ToolScope, uri: string) {
     throw resourceNotFound(uri);
   }
   const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
-  if (result?.[1]) return readResult(scope, uri, result[1], Number(result[2] ?? 1));
+  if (result?.[1]) return readResult(scope, uri, { resultId: result[1], page: Number(result[2] ?? 1) });
   const text = await textOf(scope, uri);
   if (text === undefined) throw resourceNotFound(uri);
   const origin = eventScopeOf(uri) ? { _meta: THIRD_PARTY } : {};
@@ -119,8 +119,12 @@ function resourceNotFound(uri: string): GatehouseError {
 }
 
 /** Returns a page of a stored result. The caller must still be allowed to run the action that produced it. */
-async function readResult({ context, grant }: ToolScope, uri: string, resultId: string, page: number) {
-  const found = await readResultPage(context, grant, resultId, page);
+async function readResult(
+  { context, grant }: ToolScope,
+  uri: string,
+  place: { resultId: string; page: number },
+) {
+  const found = await readResultPage(context, grant, place);
   if (!found) throw resourceNotFound(uri);
   const { text, pages, source } = found;
   if (source) {
@@ -129,9 +133,17 @@ async function readResult({ context, grant }: ToolScope, uri: string, resultId: 
     const rule = grant.live.decision.action(action);
     if (rule) throw restricted(uri, rule);
   }
-  const place = { 'gatehouse/page': page, 'gatehouse/pages': pages };
   const origin = source ? THIRD_PARTY : {};
-  return { contents: [{ uri, mimeType: JSON_TYPE, text, _meta: { ...place, ...origin } }] };
+  return {
+    contents: [
+      {
+        uri,
+        mimeType: JSON_TYPE,
+        text,
+        _meta: { 'gatehouse/page': place.page, 'gatehouse/pages': pages, ...origin },
+      },
+    ],
+  };
 }
 
 async function textOf(scope: ToolScope, uri: string): Promise<string | undefined> {

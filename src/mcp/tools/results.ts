@@ -1,11 +1,9 @@
-import type { Context } from '../context.ts';
 import { LEFT_OUT, type Correction } from '../../connectors/forgive.ts';
 import { StoreUnavailable, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { isContent } from './content.ts';
-import type { Grant } from './grant.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { keepResult } from './kept-results.ts';
 import { choicesOf, errorView, quoted } from './next-steps.ts';
@@ -45,7 +43,8 @@ export function sizingOf(call: {
   return { maxBytes, offset: typeof offset === 'number' ? offset : 0, source: { connectorId, actionId } };
 }
 
-type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
+/** The store of results, and the user whose results it stores. */
+type ResultScope = Pick<ToolScope, 'context' | 'grant'>;
 
 /**
  * Returns a successful answer as JSON text, structured and again as text for clients without support for structure.
@@ -53,17 +52,17 @@ type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
  * call. An answer that is too large is stored for an hour: see fit().
  */
 export async function toResultText(
-  { context, grant, corrections }: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
+  scope: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
   structuredContent: JsonObject,
   { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
 ): Promise<string> {
-  const note = noteOf(corrections);
+  const note = noteOf(scope.corrections);
   if (isContent(structuredContent))
     return JSON.stringify(noted(thirdParty ? marked(structuredContent) : structuredContent, note));
-  const text = await jsonText(structuredContent, context.throttle.pause);
+  const text = await jsonText(structuredContent, scope.context.throttle.pause);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
-    : await fit(context, grant, { value: structuredContent, text, sizing });
+    : await fit(scope, { value: structuredContent, text, sizing });
   const shown = fitting === structuredContent ? text : JSON.stringify(fitting);
   const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
   const mark = thirdParty ? MARK : '';
@@ -90,14 +89,9 @@ function marked(answer: JsonObject): JsonObject {
 }
 
 /** Returns the value unchanged when it is small enough, else the part of it that fits. */
-export async function fitted(
-  context: ResultContext,
-  grant: Grant,
-  value: JsonObject,
-  sizing: Sizing,
-): Promise<JsonObject> {
-  const text = await jsonText(value, context.throttle.pause);
-  return fits(text, sizing.maxBytes) ? value : fit(context, grant, { value, text, sizing });
+export async function fitted(scope: ResultScope, value: JsonObject, sizing: Sizing): Promise<JsonObject> {
+  const text = await jsonText(value, scope.context.throttle.pause);
+  return fits(text, sizing.maxBytes) ? value : fit(scope, { value, text, sizing });
 }
 
 function fits(text: string, maxBytes: number): boolean {
@@ -110,11 +104,10 @@ function fits(text: string, maxBytes: number): boolean {
  * their text. `result` names the address of the whole, page by page.
  */
 async function fit(
-  context: ResultContext,
-  grant: Grant,
+  { context, grant }: ResultScope,
   { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
 ): Promise<JsonObject> {
-  const kept = await keepWhereRoom(context, grant, text, sizing?.source);
+  const kept = await keepWhereRoom(context, grant, { text, source: sizing?.source });
   const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
   const where = kept
     ? `, or all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`

@@ -9,7 +9,7 @@ export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
 
-  constructor(code: number, message: string, data: unknown, cause?: unknown) {
+  constructor(code: number, message: string, { data, cause }: { data: unknown; cause?: unknown }) {
     super(message, { cause });
     this.code = code;
     this.data = data;
@@ -26,12 +26,10 @@ export function toRpcError(context: Context, thrown: unknown, requestId: string)
   // The client's program handles other codes, but its model reads these two.
   const next = error.code === 'restricted' || error.code === 'internal' ? ` ${nextStep(error)}` : '';
   const details = writtenOut(JSON.parse(JSON.stringify(error.details ?? {})));
-  return new RpcError(
-    code,
-    `${messageOf(error, requestId)}${next}`,
-    { code: error.code, requestId, ...(isJsonObject(details) ? details : {}) },
-    thrown,
-  );
+  return new RpcError(code, `${messageOf(error, requestId)}${next}`, {
+    data: { code: error.code, requestId, ...(isJsonObject(details) ? details : {}) },
+    cause: thrown,
+  });
 }
 
 export function logInternal({ log }: Context, thrown: unknown, requestId: string): void {

@@ -29,23 +29,21 @@ interface ActionCall {
 
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
 export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
-  const { connectorId, actionId, input, path = '' } = call;
-  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
-  const read = action ? readParameters(scope, action, input, path) : input;
-  return runRead(scope, { ...call, input: read });
+  const action = scope.context.catalog.action(scope.grant.environment, call.connectorId, call.actionId);
+  return runRead(scope, action ? { ...call, input: readParameters(scope, action, call) } : call);
 }
 
-async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> {
+async function runRead(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const { context, grant } = scope;
-  const { credentialId } = wish;
+  const { credentialId } = call;
   if (
     credentialId !== undefined &&
     grant.credentialHeader !== undefined &&
     credentialId !== grant.credentialHeader
   ) {
-    await assertOtherConnector(scope, wish.connectorId);
+    await assertOtherConnector(scope, call.connectorId);
   }
-  const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
+  const action = context.catalog.action(grant.environment, call.connectorId, call.actionId);
   // An app that asks questions is called several times for one call of the tool, so the user agrees only once.
   let agreed = false;
   try {
@@ -61,14 +59,14 @@ async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> 
           serverId: grant.live.server.serverId,
           decision: grant.live.decision,
           async confirm(question) {
-            if (!agreed) await confirmCall(scope, question, wish.confirmationToken);
+            if (!agreed) await confirmCall(scope, question, call.confirmationToken);
             agreed = true;
           },
         },
-        connectorId: wish.connectorId,
-        actionId: wish.actionId,
-        input: wish.input,
-        fields: wish.fields,
+        connectorId: call.connectorId,
+        actionId: call.actionId,
+        input: call.input,
+        fields: call.fields,
         credentialHeader: grant.credentialHeader,
         credentialId,
         signal: scope.signal,
@@ -82,20 +80,20 @@ async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> 
     };
     if (action?.definition.response.body === 'content') {
       const appName =
-        context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;
+        context.catalog.connector(grant.environment, call.connectorId)?.name ?? call.connectorId;
       return { ...(await runContent(scope, appName, run)) };
     }
     return toStructured(await run());
   } catch (error) {
     if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
-      if (checkInput(action, wish.input).length > 0) {
+      if (checkInput(action, call.input).length > 0) {
         throw withSchema(error, action);
       }
     }
-    const refused = await refusalWithLink(scope, wish.connectorId, error);
+    const refused = await refusalWithLink(scope, call.connectorId, error);
     if (refused) throw refused.refusal;
-    return runRead(scope, wish);
+    return runRead(scope, call);
   }
 }
 

@@ -14,9 +14,7 @@ import { conceptTerm, meaningOf } from './vocabulary.ts';
 /** Returns the best actions for a query among the allowed ones, best first. */
 export type SearchActions = (
   environment: Environment,
-  query: string,
-  allowed: readonly Action[],
-  limit: number,
+  search: { query: string; allowed: readonly Action[]; limit: number },
 ) => Action[];
 
 interface Built {
@@ -55,7 +53,7 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     return fresh;
   };
 
-  return (environment, query, allowed, limit) => {
+  return (environment, { query, allowed, limit }) => {
     const built = builtFor(environment);
     const { terms, stems } = termsOf(query, built);
     if (terms.length === 0) return [];

@@ -99,7 +99,7 @@ const searchActions = tool({
     const allowed = among
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
-    const found = scope.searchActions(scope.grant.environment, query, allowed, limit);
+    const found = scope.searchActions(scope.grant.environment, { query, allowed, limit });
     const connected = await connectedTo(scope);
     return {
       actions: found.map((action) => hitOf(scope, action, connected)),
@@ -185,8 +185,8 @@ const executeActionTool = tool({
   hints: RUNS,
   thirdParty: true,
   repair: (scope, args) => objectOr(repairedCall(scope, args), args),
-  async run(scope, { parameters = {}, ...wish }) {
-    return runAction(scope, { ...wish, ...idsFor(scope, wish), input: parameters, path: 'parameters' });
+  async run(scope, { parameters = {}, ...call }) {
+    return runAction(scope, { ...call, ...idsFor(scope, call), input: parameters, path: 'parameters' });
   },
   sizing: sizingOf,
 });
@@ -217,10 +217,10 @@ const executeBatch = tool({
     const share = Math.floor(INLINE_BYTES / calls.length);
     const outcomes = await runBatch(
       calls,
-      async ({ parameters = {}, maxBytes, ...wish }) => {
-        const value = await runAction(alone, { ...wish, input: parameters });
-        const sizing = sizingOf({ ...wish, parameters, maxBytes: Math.min(maxBytes ?? share, share) });
-        return fitted(scope.context, scope.grant, value, sizing);
+      async ({ parameters = {}, maxBytes, ...call }) => {
+        const value = await runAction(alone, { ...call, input: parameters });
+        const sizing = sizingOf({ ...call, parameters, maxBytes: Math.min(maxBytes ?? share, share) });
+        return fitted(scope, value, sizing);
       },
       {
         onDone: (done) => scope.onProgress?.({ progress: done, total: calls.length }),

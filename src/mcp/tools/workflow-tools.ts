@@ -32,7 +32,7 @@ export function createWorkflowTools(context: Pick<Base, 'db' | 'clock' | 'catalo
         const name = nameOf(one, names);
         names.add(name);
         return {
-          definition: toolOf(context, { environment }, name, one),
+          definition: toolOf(name, one, effectsOf(context, environment, one.definition)),
           workflowId: one.workflowId,
           rule: deniedBy(context, environment, { definition: one.definition, decision: live.decision }),
         };
@@ -63,12 +63,10 @@ function nameOf({ name, workflowId }: Runnable, taken: ReadonlySet<string>): str
 }
 
 function toolOf(
-  context: Pick<Base, 'catalog'>,
-  { environment }: Pick<Grant, 'environment'>,
   name: string,
   { workflowId, name: title, inputSchema, definition }: Runnable,
+  effects: ReturnType<typeof effectsOf>,
 ): ToolDefinition {
-  const effects = effectsOf(context, environment, definition);
   const calls = definition.steps.flatMap((step) =>
     'connectorId' in step ? [`${step.connectorId}.${step.actionId}`] : 'http' in step ? ['http'] : [],
   );

@@ -7,9 +7,8 @@ import { assertAllowedPage } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { protectedResourceOf } from '../../servers/protected-resource.ts';
 import { serverNotFound } from '../../servers/records.ts';
-import type { LiveServer } from '../../servers/live.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
-import { grantFor, type Grant } from '../tools/grant.ts';
+import { grantFor, type Authentication, type Grant } from '../tools/grant.ts';
 import { headerText } from '../../lib/header-text.ts';
 
 /** A path below /mcp/: a server's id, with or without its token. */
@@ -24,12 +23,6 @@ export function mcpPathOf(url: string): McpPath | undefined {
   const [, , serverId, accessToken, ...rest] = (end === -1 ? url : url.slice(0, end)).split('/');
   if (!serverId || rest.length > 0 || accessToken === '') return undefined;
   return { serverId, accessToken };
-}
-
-/** An authenticated request: the server and the caller. grantOf() checks the user later. */
-export interface Authentication {
-  live: LiveServer;
-  caller: Caller;
 }
 
 /**
@@ -126,12 +119,13 @@ async function byToken(
 export async function grantOf(
   context: Context,
   req: IncomingMessage,
-  { live, caller }: Authentication,
+  authentication: Authentication,
 ): Promise<Grant> {
   const jwt = headerText(req, 'x-svc-user-token');
   const token = jwt === undefined ? undefined : await userToken(context, jwt);
-  const wish = { userId: headerText(req, 'x-svc-userid'), token };
-  return grantFor(context, live, caller, wish, {
+  return grantFor(context, authentication, {
+    userId: headerText(req, 'x-svc-userid'),
+    token,
     credential: headerText(req, 'x-credential-id'),
     redirectUri: headerText(req, 'x-redirect-uri'),
   });

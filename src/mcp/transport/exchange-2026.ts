@@ -1,12 +1,12 @@
 import type { Base } from '../../base.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
-import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
+import { answerOn, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from '../tools/grant.ts';
 import { mcp2026Inputs } from '../tools/input.ts';
 import type { McpCall } from '../tools/mcp-call.ts';
 import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
-import { hasFailed, responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
 import {
   INTERIM_OPENING,
   openingOf,
@@ -18,7 +18,6 @@ import { checkParamHeaders } from '../protocol/param-headers.ts';
 import { whenClosed } from './reply.ts';
 import { requestStates } from '../tools/request-state.ts';
 import type { McpCore } from '../tools/server.ts';
-import { traceOf } from '../protocol/trace.ts';
 import type { Watch } from './watch.ts';
 
 const LISTEN = 'subscriptions/listen';
@@ -49,7 +48,7 @@ export interface Mcp2026Exchange {
 }
 
 export function createMcp2026Exchange(
-  context: Pick<Base, 'db' | 'keys' | 'clock' | 'catalog'>,
+  context: Pick<Base, 'db' | 'keys' | 'clock' | 'catalog' | 'log'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
 ): Mcp2026Exchange {
   return {
@@ -85,20 +84,21 @@ export function createMcp2026Exchange(
       const { grant, requestId, signal } = call;
       const listen = request.method === LISTEN ? opener(request, call) : undefined;
       const states = requestStates(context, grant, request);
-      const answer = await core.answer(request, {
-        grant,
-        requestId,
-        signal,
-        protocolVersion: VERSION_2026,
-        listen,
-        inputs: await mcp2026Inputs({ abilities, states, requestState, responses, signal }),
-        trace: traceOf(request),
-        onProgress: progressOf(request, stream),
-        onLog: (message) => log(stream, logLevel, message),
-        onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
-      });
+      const answer = await answerOn(
+        stream,
+        { context, core, watch },
+        {
+          request,
+          logLevel,
+          grant,
+          requestId,
+          signal,
+          protocolVersion: VERSION_2026,
+          listen,
+          inputs: await mcp2026Inputs({ abilities, states, requestState, responses, signal }),
+        },
+      );
       if (listen && !('error' in answer)) return undefined;
-      logOutcome(stream, logLevel, { request, failed: hasFailed(answer) });
       return mcp2026Answer(request.method, answer);
     },
   };
@@ -114,7 +114,7 @@ export function createMcp2026Exchange(
       const uris = filter.resourceSubscriptions;
       // The acknowledged filter names only addresses that the caller can read.
       if (uris) filter.resourceSubscriptions = await readable(uris, canRead);
-      const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
+      const newest = await newestOf(context, grant, { uris: filter.resourceSubscriptions ?? [] });
       // A client that left by now has fired its close event already, so its listener would never be removed.
       signal.throwIfAborted();
       const since = context.clock.now();

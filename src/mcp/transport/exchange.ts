@@ -1,12 +1,10 @@
 import type { Base } from '../../base.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { sessionInputs } from '../tools/elicitation.ts';
-import { log, logOutcome, progressOf, streamOf, USUAL_LEVEL, type Flow, type Stream } from './flow.ts';
+import { answerOn, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from '../tools/grant.ts';
 import { clientOf } from '../protocol/initialize.ts';
 import type { Listeners } from './listeners.ts';
 import {
-  hasFailed,
   responseParts,
   responseText,
   type Answer,
@@ -17,7 +15,6 @@ import { createMcp2026Exchange } from './exchange-2026.ts';
 import { sendEmpty, sendJson, whenClosed } from './reply.ts';
 import type { McpCore } from '../tools/server.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { traceOf } from '../protocol/trace.ts';
 import type { Watch } from './watch.ts';
 
 /** Handles a message of each MCP version: runs it and frames its answer. */
@@ -100,20 +97,9 @@ export function createExchange(
     });
     session?.running.set(request.id, cancel);
     try {
-      const answer = await core.answer(request, {
-        grant,
-        requestId,
-        signal: cancel.signal,
-        connection: session,
-        trace: traceOf(request),
-        onProgress: progressOf(request, stream),
-        onWait: stream.rest,
-        onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
-        ...(session ? { inputs: sessionInputs(context, session, stream.send, cancel.signal) } : {}),
-        ...(session ? { onLog: (message) => log(stream, session.logLevel ?? USUAL_LEVEL, message) } : {}),
-      });
-      logOutcome(stream, session?.logLevel, { request, failed: hasFailed(answer) });
-      return answer;
+      const { signal } = cancel;
+      const call = { request, grant, requestId, signal, client: session, onWait: stream.rest };
+      return await answerOn(stream, { context, core, watch }, call);
     } catch (error) {
       if (cancel.signal.aborted) return undefined;
       throw error;

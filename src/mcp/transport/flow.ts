@@ -1,11 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Base } from '../../base.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Progress } from '../../upstream/upstream-call.ts';
+import { sessionInputs, type Askable } from '../tools/elicitation.ts';
 import type { Grant } from '../tools/grant.ts';
+import type { Connection, McpCall } from '../tools/mcp-call.ts';
+import type { McpCore } from '../tools/server.ts';
 import { isWanted, type LogLevel } from '../../lib/log-level.ts';
-import type { RpcRequest } from '../protocol/message.ts';
+import { hasFailed, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { traceOf } from '../protocol/trace.ts';
 import { beginEvents, eventText, sendJson, writeEvent, type Framing } from './reply.ts';
 import { emit, finish, newStream, type Session } from './sessions.ts';
+import type { Watch } from './watch.ts';
 
 /** A POST that passed every check of the endpoint. */
 export interface Flow {
@@ -70,8 +76,46 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
   };
 }
 
+/** The parts of a transport that answer its requests. */
+interface Answering {
+  context: Pick<Base, 'db' | 'clock' | 'log'>;
+  core: McpCore;
+  watch: Watch;
+}
+
+/** A request, and who asks: a client with a connection, or a single request with its own log level. */
+type Asked = Omit<McpCall, 'connection' | 'trace' | 'onProgress' | 'onLog' | 'onChanged'> & {
+  request: RpcRequest;
+  client?: (Askable & Connection) | undefined;
+  logLevel?: LogLevel | undefined;
+};
+
+/**
+ * Answers a request. Its progress, log messages and questions precede the answer on the stream. Rejects when the
+ * call's signal aborts.
+ */
+export async function answerOn(
+  stream: Pick<Stream, 'send'>,
+  { context, core, watch }: Answering,
+  { request, client, logLevel, ...call }: Asked,
+): Promise<Answer> {
+  const { send } = stream;
+  const answer = await core.answer(request, {
+    ...call,
+    trace: traceOf(request),
+    onProgress: progressOf(request, stream),
+    onLog: (message) => log(stream, client ? (client.logLevel ?? USUAL_LEVEL) : logLevel, message),
+    onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
+    ...(client
+      ? { connection: client, inputs: sessionInputs(context, client, { send, signal: call.signal }) }
+      : {}),
+  });
+  logOutcome(stream, client ? client.logLevel : logLevel, { request, failed: hasFailed(answer) });
+  return answer;
+}
+
 /** Returns a function that sends progress for the request's token; undefined when the request has no token. */
-export function progressOf(
+function progressOf(
   { params = {} }: RpcRequest,
   stream: Pick<Stream, 'send'>,
 ): ((progress: Progress) => void) | undefined {
@@ -83,7 +127,7 @@ export function progressOf(
 }
 
 /** Sends a log message to a client that wants messages of level `least` and above. */
-export function log(
+function log(
   stream: Pick<Stream, 'send'>,
   least: LogLevel | undefined,
   message: { level: LogLevel; logger?: string; data: unknown },
@@ -93,10 +137,10 @@ export function log(
 }
 
 /** The lowest level of an app's messages that a session gets before its client sets a level. */
-export const USUAL_LEVEL: LogLevel = 'info';
+const USUAL_LEVEL: LogLevel = 'info';
 
 /** Sends a log message that names the tool and its outcome, to clients that asked for log messages. */
-export function logOutcome(
+function logOutcome(
   stream: Pick<Stream, 'send'>,
   least: LogLevel | undefined,
   {

@@ -5,15 +5,8 @@ import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
-import {
-  assertPage,
-  grantOf,
-  authenticate,
-  mcpPathOf,
-  type Authentication,
-  type McpPath,
-} from './endpoint.ts';
-import type { Grant } from '../tools/grant.ts';
+import { assertPage, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
+import type { Authentication, Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { VERSIONS } from '../protocol/initialize.ts';
 import { readMessage, type Message } from '../protocol/message.ts';

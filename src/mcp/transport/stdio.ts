@@ -8,17 +8,16 @@ import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
 import { findServerByIdOrName } from '../../servers/records.ts';
 import type { Environment } from '../../store/environments.ts';
-import { sessionInputs, type Askable } from '../tools/elicitation.ts';
-import { log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
+import type { Askable } from '../tools/elicitation.ts';
+import { answerOn } from './flow.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
 import { clientOf, type Client } from '../protocol/initialize.ts';
 import { createListeners, type EventSink } from './listeners.ts';
-import { hasFailed, readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { isMcp2026, readMcp2026 } from '../protocol/mcp-2026.ts';
 import type { Connection } from '../tools/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
 import { createMcpCore, type McpCore } from '../tools/server.ts';
-import { traceOf } from '../protocol/trace.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
 
 /** The options of `gatehouse stdio --server`. */
@@ -166,23 +165,11 @@ async function answerMcp2026(
 
 /** Answers a request of an older version, with or without `initialize`. */
 async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
-  const { context, core, send, watch } = line;
   const initialize = request.method === 'initialize' ? clientOf(request) : undefined;
   // Later lines are answered at the same time, and need the client.
   if (initialize) line.client = lineClient(line, call.grant, initialize);
   const { client } = line;
-  const answer = await core.answer(request, {
-    ...call,
-    protocolVersion: initialize?.protocolVersion,
-    connection: client,
-    trace: traceOf(request),
-    onProgress: progressOf(request, { send }),
-    onLog: (message) => log({ send }, client && (client.logLevel ?? USUAL_LEVEL), message),
-    onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
-    ...(client ? { inputs: sessionInputs(context, client, send, call.signal) } : {}),
-  });
-  logOutcome({ send }, client?.logLevel, { request, failed: hasFailed(answer) });
-  return answer;
+  return answerOn(line, line, { ...call, request, client, protocolVersion: initialize?.protocolVersion });
 }
 
 function lineClient({ context, rights, ended, send }: Line, grant: Grant, { abilities }: Client): LineClient {
@@ -236,7 +223,7 @@ async function grantOf(
     scopes: new Set(['mcp:use']),
   };
   const userId = user === undefined ? undefined : await userIdOf(context, environment, user);
-  const grant = await grantFor(context, live, caller, { userId, token: undefined });
+  const grant = await grantFor(context, { live, caller }, { userId, token: undefined });
   return { server: live.server.serverId, grant };
 }
 

@@ -226,7 +226,7 @@ async function notifyOfEvents(
   const { newest, subscriptions } = watcher;
   if (subscriptions.size === 0) return;
   const uris = new Map([...subscriptions].map((uri) => [eventScopeOf(uri), uri]));
-  for (const [scope, event] of await newestOf(context, watcher, uris.values(), read)) {
+  for (const [scope, event] of await newestOf(context, watcher, { uris: uris.values(), read })) {
     const before = newest.get(scope);
     newest.set(scope, event);
     const uri = uris.get(scope);
