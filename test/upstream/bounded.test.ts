@@ -41,6 +41,7 @@ test.runIf(process.platform === 'linux')(
       const root = resolve(import.meta.dirname, '../..');
       expect(readable.sort()).toEqual([
         `${root}/node_modules/jsonata/`,
+        `${root}/node_modules/lru-cache/`,
         `${root}/package.json`,
         `${root}/src/`,
       ]);
