@@ -23,7 +23,7 @@ import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
-import type { Listings } from './mcp/tools/listing.ts';
+import type { Listings } from './mcp/tools/tool-listings.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createLiveServers, type LiveServer } from './servers/live.ts';
@@ -122,7 +122,7 @@ export async function openContext(
         return (await readSettings(db, environment)).origins;
       },
       async toolsOf(live: LiveServer) {
-        const { createListings } = await import('./mcp/tools/listing.ts');
+        const { createListings } = await import('./mcp/tools/tool-listings.ts');
         listings ??= createListings(base);
         const { offeredTo } = await import('./mcp/tools/offered.ts');
         return listings.of(await offeredTo(base, live, live.server.ownerUserId ?? undefined));

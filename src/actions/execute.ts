@@ -5,7 +5,7 @@ import { checkInput } from '../connectors/validate.ts';
 import type { Context } from './context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { openCredential } from '../credentials/open.ts';
+import { openCredential } from '../credentials/sealed-values.ts';
 import { judgeFailure } from '../credentials/refusal.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../lib/errors.ts';

@@ -2,7 +2,7 @@ import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { manyRows } from '../store/kept.ts';
+import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { deleteOldRows } from './retention.ts';

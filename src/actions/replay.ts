@@ -4,7 +4,7 @@ import type { ActionExample } from '../connectors/examples-format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
 import type { Base } from '../base.ts';
 import { checkFields, storedFields } from '../credentials/fields.ts';
-import { unsavedCredential } from '../credentials/open.ts';
+import { unsavedCredential } from '../credentials/sealed-values.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';

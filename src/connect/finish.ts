@@ -9,7 +9,7 @@ import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { exchangeCode, OAuthRefusal, revokeTokens, type Tokens } from '../credentials/oauth.ts';
 import type { OAuthClient } from '../credentials/oauth-client.ts';
 import { probeTokens, valuesOf } from '../credentials/granted.ts';
-import { keepTokens, placeFor } from '../credentials/tokens.ts';
+import { keepTokens, placeFor } from '../credentials/granted-tokens.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';

@@ -34,7 +34,7 @@ export interface Action {
   /** Names in `inputSchema` that `modelInput` has under an alias: `[name, alias]`. */
   readonly aliases: readonly (readonly [string, string])[];
   readonly definition: ActionDefinition;
-  /** SHA-256 of its description and target; see definition.ts. */
+  /** SHA-256 of its description and target; see definition-hashes.ts. */
   readonly hash: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Action, Connector, Home } from './catalog.ts';
 import { effectsIn, gravestOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
-import { definitionOf, fingerprintOf, hashOf } from './definition.ts';
+import { definitionOf, fingerprintOf, hashOf } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';

@@ -4,7 +4,7 @@ import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Account, Credential } from './credential.ts';
-import { openValues } from './open.ts';
+import { openValues } from './sealed-values.ts';
 
 type Led = Pick<
   Credential,

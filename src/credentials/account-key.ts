@@ -6,7 +6,7 @@ import { hashToken } from '../crypto/tokens.ts';
 import { placeIn } from './account-change.ts';
 import type { Account, Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
-import { openValues } from './open.ts';
+import { openValues } from './sealed-values.ts';
 
 /** The account that a credential opens, with the values that identify it. */
 interface Identified {

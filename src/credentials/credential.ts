@@ -14,7 +14,7 @@ export interface Account {
   name?: string | undefined;
 }
 
-/** A stored credential. Its values are only in `sealed`: see open.ts. Times are epoch milliseconds. */
+/** A stored credential. Its values are only in `sealed`: see sealed-values.ts. Times are epoch milliseconds. */
 export interface Credential {
   credentialId: string;
   environment: Environment;

@@ -102,7 +102,7 @@ function broughtBy(scheme: Authentication): Record<string, CredentialField> {
 /**
  * Returns the values to store and every fault by field (`data.<field>`).
  * Hosts are in lower case, addresses without trailing slash.
- * Defaults of absent fields are not stored: see open.ts.
+ * Defaults of absent fields are not stored: see sealed-values.ts.
  */
 export function checkFields(
   fields: ReadonlyMap<string, CredentialField>,

@@ -3,7 +3,7 @@ import type { OAuth } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Account } from './credential.ts';
 import type { Tokens } from './oauth.ts';
-import { unsavedCredential } from './open.ts';
+import { unsavedCredential } from './sealed-values.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
 /** A new grant with the values that it began with. */

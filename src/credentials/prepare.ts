@@ -17,7 +17,7 @@ import {
   type Tokens,
 } from './oauth.ts';
 import type { OAuth2 } from './oauth-client.ts';
-import { unsavedCredential } from './open.ts';
+import { unsavedCredential } from './sealed-values.ts';
 import { probe, type ProbeContext } from './probe.ts';
 import { refreshByOf } from './renewal-times.ts';
 import { momentOf } from './token-answer.ts';

@@ -18,8 +18,8 @@ import {
 import { assertSameAccount } from './account-change.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialFields, storedFields } from './fields.ts';
-import { markRefused } from './health.ts';
-import { openCredential, openValues } from './open.ts';
+import { markRefused } from './credential-end.ts';
+import { openCredential, openValues } from './sealed-values.ts';
 import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
 import { probe } from './probe.ts';
 import { withFreshTokens, type RefreshContext } from './refresh.ts';

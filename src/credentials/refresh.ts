@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { whileRenewing } from '../runtime/lease.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './renewal-lease.ts';
-import { endCredential } from './health.ts';
+import { endCredential } from './credential-end.ts';
 import { isRenewable, renew } from './renew.ts';
 import { workedJustNow } from './refusal.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';

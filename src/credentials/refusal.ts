@@ -4,8 +4,8 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import type { Verdict } from './memory.ts';
-import { markRefused } from './health.ts';
-import { openCredential } from './open.ts';
+import { markRefused } from './credential-end.ts';
+import { openCredential } from './sealed-values.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
 /** How long the probe pauses after an app gave no answer. */

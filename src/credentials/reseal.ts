@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { toCredential, type Credential } from './credential.ts';
-import { resealed } from './open.ts';
+import { resealed } from './sealed-values.ts';
 
 const BATCH = 100;
 

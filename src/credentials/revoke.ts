@@ -4,7 +4,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
 import { OAuthRefusal, revokeTokens } from './oauth.ts';
-import { openValues } from './open.ts';
+import { openValues } from './sealed-values.ts';
 
 /**
  * Revokes the tokens of a credential (or those in `values`) where its connector supports it, within 5 s.

@@ -8,7 +8,7 @@ import { forgetChoices } from './memory.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
 import { readLeased } from './renewal-lease.ts';
 import type { Tokens } from './oauth.ts';
-import { openValues, sealValues } from './open.ts';
+import { openValues, sealValues } from './sealed-values.ts';
 import { refreshByOf, renewAtOf } from './renewal-times.ts';
 import { endTokens } from './revoke.ts';
 import { dropSpares, keepSpare } from './spares.ts';

@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
-import { perDatabase } from '../store/kept.ts';
+import { perDatabase } from '../store/prepared.ts';
 import type { DbOrTx } from '../store/schema.ts';
 
 type SecretContext = Pick<Base, 'db' | 'keys' | 'clock'>;

@@ -4,7 +4,7 @@ import type { Base } from '../base.ts';
 import { newId } from '../lib/ids.ts';
 import { DAY, HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 type TokenContext = Pick<Base, 'db' | 'clock' | 'keys' | 'publicUrl'>;

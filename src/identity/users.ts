@@ -3,7 +3,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';

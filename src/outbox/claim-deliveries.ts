@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { dueIds } from './due.ts';

@@ -1,7 +1,7 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { HOUR } from '../lib/clock.ts';
-import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import { type Item } from './claim-deliveries.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';

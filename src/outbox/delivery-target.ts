@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import { inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import { inTexts, perDatabase, runKept, textsFor } from '../store/prepared.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { signingKey, type SigningKey } from './signature.ts';

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import type { Target } from './delivery-target.ts';
 

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { createLoop } from '../runtime/loop.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';

@@ -2,7 +2,7 @@ import { sql, type Insertable, type Selectable, type Transaction } from 'kysely'
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
+import { isPostgres, manyRows, perDatabase, runKept } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';

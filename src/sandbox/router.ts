@@ -6,10 +6,10 @@ import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type Account } from './
 import { Refusal, refusalOf, sendRefusal } from './answers.ts';
 import { createEverything } from './everything.ts';
 import { listRoutes } from './lists.ts';
-import { oauthRoutes } from './oauth.ts';
+import { oauthRoutes } from './authorization-server.ts';
 import { createGrants, type Scope } from './oauth-tokens.ts';
 import { troubleRoutes } from './trouble.ts';
-import { createAnnouncer, webhookRoutes } from './webhooks.ts';
+import { createAnnouncer, webhookRoutes } from './webhook-registrations.ts';
 import { writeRoutes } from './writes.ts';
 
 const MAX_BODY = '64kb';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoTime, type Clock } from '../lib/clock.ts';
 import { bodyOf, notFound, Refusal } from './answers.ts';
 import type { Account, AccountOf } from './accounts.ts';
-import type { createAnnouncer } from './webhooks.ts';
+import type { createAnnouncer } from './webhook-registrations.ts';
 import { CURRENCIES, priceIn, totalOf, type Order } from './seed.ts';
 
 interface Written {

@@ -1,5 +1,5 @@
 import type { Catalog, Connector } from '../connectors/catalog.ts';
-import { definitionOf, hashOf } from '../connectors/definition.ts';
+import { definitionOf, hashOf } from '../connectors/definition-hashes.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';

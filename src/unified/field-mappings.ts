@@ -7,7 +7,7 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

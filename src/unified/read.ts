@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { openCredential } from '../credentials/open.ts';
+import { openCredential } from '../credentials/sealed-values.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';

@@ -1,5 +1,5 @@
 import { createAccountScreen, isOver, makeSession, type Modal, type Way } from './account-screen.ts';
-import { connectedApps, showAccounts } from './accounts.ts';
+import { connectedApps, showAccounts } from './account-list.ts';
 import type { AppView, Call, ConnectedAccount, Outcome, Problem, Session } from './api.ts';
 import { drawChooser } from './chooser.ts';
 import type { Start } from './messages.ts';

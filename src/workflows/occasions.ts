@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import type { EventSource, NewEvent } from '../outbox/event.ts';
 import { isoTime } from '../lib/clock.ts';
-import { perDatabase, runKept } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';

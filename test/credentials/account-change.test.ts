@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accountChange } from '../../src/credentials/account-change.ts';
-import { sealValues } from '../../src/credentials/open.ts';
+import { sealValues } from '../../src/credentials/sealed-values.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /** Tests of whether changed values of a shipped connector lead to another account. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { executeAction } from '../../src/actions/execute.ts';
 import { describeCredential } from '../../src/credentials/credential.ts';
 import { authenticationMetadata } from '../../src/credentials/metadata.ts';
-import { openCredential } from '../../src/credentials/open.ts';
+import { openCredential } from '../../src/credentials/sealed-values.ts';
 import {
   checkCredential,
   createCredential,

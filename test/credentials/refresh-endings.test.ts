@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { openValues } from '../../src/credentials/open.ts';
+import { openValues } from '../../src/credentials/sealed-values.ts';
 import { requireCredential, updateCredential } from '../../src/credentials/records.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import { credentialKey as key, openOAuth, runAction as run } from '../support/oauth.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
-import { openCredential, openValues } from '../../src/credentials/open.ts';
+import { openCredential, openValues } from '../../src/credentials/sealed-values.ts';
 import {
   checkCredential,
   deleteCredential,

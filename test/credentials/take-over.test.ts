@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openValues } from '../../src/credentials/open.ts';
+import { openValues } from '../../src/credentials/sealed-values.ts';
 import { createCredential, deleteCredential, updateCredential } from '../../src/credentials/records.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';

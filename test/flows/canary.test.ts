@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/lib/json.ts';
 import { forgetChoices } from '../../src/credentials/memory.ts';
-import { openValues } from '../../src/credentials/open.ts';
+import { openValues } from '../../src/credentials/sealed-values.ts';
 import { toCredential } from '../../src/credentials/credential.ts';
 import { createBrowser, type Browser } from '../support/browser.ts';
 import { startConsents, type Consents } from '../support/consents.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { createActionSearch, type SearchActions } from '../../src/mcp/tools/search.ts';
+import { createActionSearch, type SearchActions } from '../../src/mcp/tools/action-search.ts';
 
 let catalog: Catalog;
 let all: Action[];

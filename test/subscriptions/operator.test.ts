@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import { markRefused } from '../../src/credentials/health.ts';
+import { markRefused } from '../../src/credentials/credential-end.ts';
 import { requireConnection } from '../../src/credentials/records.ts';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { openValues } from '../../src/credentials/open.ts';
+import { openValues } from '../../src/credentials/sealed-values.ts';
 import { requireCredential } from '../../src/credentials/records.ts';
 import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox.ts';
 import { valueAt } from '../../src/lib/json.ts';

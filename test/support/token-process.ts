@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { toCredential } from '../../src/credentials/credential.ts';
-import { openValues } from '../../src/credentials/open.ts';
+import { openValues } from '../../src/credentials/sealed-values.ts';
 import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { freshCredential } from '../../src/credentials/refresh.ts';
 import { systemClock } from '../../src/lib/clock.ts';

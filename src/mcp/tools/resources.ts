@@ -3,7 +3,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { appResources, isAppResource, readAppResource } from './app-resources.ts';
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
-import { readResultPage } from './kept-results.ts';
+import { readResultPage } from './large-results.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';

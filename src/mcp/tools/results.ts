@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { isContent } from './content.ts';
 import { THIRD_PARTY } from './third-party.ts';
-import { keepResult } from './kept-results.ts';
+import { keepResult } from './large-results.ts';
 import { choicesOf, errorView, quoted } from './next-steps.ts';
 import type { ToolScope } from './tool.ts';
 import type { Sizing } from './sizing.ts';

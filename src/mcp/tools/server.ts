@@ -11,7 +11,7 @@ import type { McpCall } from './mcp-call.ts';
 import { fallback, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
-import { createActionSearch } from './search.ts';
+import { createActionSearch } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visibility.ts';
 import { createVisibility } from './visible.ts';

@@ -1,4 +1,4 @@
-import type { ResultSource } from './kept-results.ts';
+import type { ResultSource } from './large-results.ts';
 
 /** How much of a result is inlined, and the action that produced it. */
 export interface Sizing {

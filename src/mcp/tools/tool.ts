@@ -5,7 +5,7 @@ import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
 import type { Sizing } from './sizing.ts';
-import type { SearchActions } from './search.ts';
+import type { SearchActions } from './action-search.ts';
 import type { Visibility, Visible } from './visibility.ts';
 import type { WorkflowTools } from './workflow-tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';

@@ -14,7 +14,7 @@ import { writtenOut } from '../../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
-import { offerLink } from './connect.ts';
+import { offerLink } from './connect-links.ts';
 import { repairedCall } from './action-call.ts';
 import { exampleInput } from './example.ts';
 import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';

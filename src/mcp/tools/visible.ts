@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
-import { hashOf } from '../../connectors/definition.ts';
+import { hashOf } from '../../connectors/definition-hashes.ts';
 import type { Base } from '../../base.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
-import { openCredential } from '../../credentials/open.ts';
+import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';

@@ -1,4 +1,4 @@
-import { openCredential } from '../../credentials/open.ts';
+import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { GatehouseError } from '../../lib/errors.ts';

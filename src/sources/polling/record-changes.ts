@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
-import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../../store/kept.ts';
+import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../../store/prepared.ts';
 import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
 import { sha256 } from '../../crypto/key-ring.ts';

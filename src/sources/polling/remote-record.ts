@@ -1,6 +1,6 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
-import { openCredential } from '../../credentials/open.ts';
+import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { GatehouseError } from '../../lib/errors.ts';

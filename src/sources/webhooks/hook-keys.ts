@@ -5,7 +5,7 @@ import { templateNames } from '../../connectors/templates.ts';
 import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { findOAuthApp } from '../../credentials/oauth-apps.ts';
-import { openCredential } from '../../credentials/open.ts';
+import { openCredential } from '../../credentials/sealed-values.ts';
 
 type KeysContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'credentialMemory'>;
 

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
-import { manyRows, runKept, textsFor } from '../../store/kept.ts';
+import { manyRows, runKept, textsFor } from '../../store/prepared.ts';
 import type { Tables } from '../../store/schema.ts';
 import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';

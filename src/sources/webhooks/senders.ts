@@ -7,7 +7,7 @@ import { findConnection } from '../../credentials/records.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { createTtlCache } from '../../lib/ttl-cache.ts';
-import { inTexts, isPostgres, perDatabase } from '../../store/kept.ts';
+import { inTexts, isPostgres, perDatabase } from '../../store/prepared.ts';
 import type { Db, Tables } from '../../store/schema.ts';
 import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';

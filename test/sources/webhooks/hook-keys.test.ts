@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Credential } from '../../../src/credentials/credential.ts';
-import { sealValues } from '../../../src/credentials/open.ts';
+import { sealValues } from '../../../src/credentials/sealed-values.ts';
 import { isNative, keysOf } from '../../../src/sources/webhooks/hook-keys.ts';
 import { startService, type Service } from '../../support/service.ts';
 

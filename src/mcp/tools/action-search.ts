@@ -7,7 +7,7 @@ import {
   type SearchDocument,
   type SearchIndex,
   type SearchTerm,
-} from '../../store/search.ts';
+} from '../../store/search-index.ts';
 import type { Environment } from '../../store/environments.ts';
 import { conceptTerm, meaningOf } from './vocabulary.ts';
 
