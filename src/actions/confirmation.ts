@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Base } from '../base.ts';
-import { keptSecret } from '../identity/secrets.ts';
+import { storedSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 
@@ -11,7 +11,7 @@ const TOKEN = /^gh_confirm_([\w-]{30})\.([\w-]{43})$/;
 
 type ConfirmationContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
-const keyOf = keptSecret('confirmation-key');
+const keyOf = storedSecret('confirmation-key');
 
 /** All values that a confirmation covers; it does not hold for a call with any other value. */
 export interface ConfirmedCall {

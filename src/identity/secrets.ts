@@ -55,10 +55,10 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
 }
 
 /** Returns a loader like loadSecret() that reads the secret once for each database. */
-export function keptSecret(name: string): (context: SecretContext) => Promise<KeyObject> {
-  const kept = perDatabase((): { secret?: Promise<KeyObject> } => ({}));
+export function storedSecret(name: string): (context: SecretContext) => Promise<KeyObject> {
+  const cached = perDatabase((): { secret?: Promise<KeyObject> } => ({}));
   return (context) => {
-    const one = kept(context.db);
+    const one = cached(context.db);
     if (!one.secret) {
       one.secret = loadSecret(context, name);
       one.secret.catch(() => delete one.secret);

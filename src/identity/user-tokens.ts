@@ -4,7 +4,7 @@ import type { Base } from '../base.ts';
 import { newId } from '../lib/ids.ts';
 import { DAY, HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { perDatabase, runKept } from '../store/prepared.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 type TokenContext = Pick<Base, 'db' | 'clock' | 'keys' | 'publicUrl'>;
@@ -124,7 +124,7 @@ const keysRetiredAfter = perDatabase((db) =>
 );
 
 async function verifyingKeys({ db, clock }: Pick<TokenContext, 'db' | 'clock'>) {
-  const { rows } = await runKept(db, keysRetiredAfter(db), [clock.now() - VERIFYING_AFTERWARDS_MS]);
+  const { rows } = await runPrepared(db, keysRetiredAfter(db), [clock.now() - VERIFYING_AFTERWARDS_MS]);
   return rows;
 }
 

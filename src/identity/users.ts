@@ -3,7 +3,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
-import { perDatabase, runKept } from '../store/prepared.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -59,7 +59,7 @@ export async function findUser(
   environment: Environment,
   userId: string,
 ): Promise<User | undefined> {
-  const { rows } = await runKept(db, userById(db), [userId, environment]);
+  const { rows } = await runPrepared(db, userById(db), [userId, environment]);
   return rows[0] && toUser(rows[0]);
 }
 

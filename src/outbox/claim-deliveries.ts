@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/prepared.ts';
+import { chunksOf, inTexts, perDatabase, runPrepared, textsFor } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { dueIds } from './due.ts';
@@ -197,7 +197,7 @@ async function takeDue(
   const ids = due.length === 1 ? due : await fitting(tx, context, { ids: due, chars });
   const until = now + leaseMs;
   const idTexts = textsFor(context.db, ids);
-  await runKept(tx, lease(context.db), [token, until, now, idTexts]);
+  await runPrepared(tx, lease(context.db), [token, until, now, idTexts]);
   const intervalMs = target.ratePerSecond === null ? 0 : SECOND / target.ratePerSecond;
   if (intervalMs > 0) {
     await tx
@@ -206,7 +206,7 @@ async function takeDue(
       .where('subscription_id', '=', target.subscriptionId)
       .execute();
   }
-  const { rows } = await runKept(tx, storedItems(context.db), [idTexts]);
+  const { rows } = await runPrepared(tx, storedItems(context.db), [idTexts]);
   const taken = rows.map((row, position) => ({
     deliveryId: row.delivery_id,
     sequence: row.sequence,
@@ -231,7 +231,7 @@ async function fitting(
   { db }: Pick<Base, 'db'>,
   { ids, chars }: { ids: readonly string[]; chars: number },
 ): Promise<string[]> {
-  const { rows } = await runKept(tx, bodySizes(db), [textsFor(db, ids)]);
+  const { rows } = await runPrepared(tx, bodySizes(db), [textsFor(db, ids)]);
   const sizes = new Map(rows.map((row) => [row.delivery_id, row.size]));
   let sum = 0;
   const tooMuch = ids.findIndex((id) => (sum += sizes.get(id) ?? 0) > chars);

@@ -1,7 +1,7 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { HOUR } from '../lib/clock.ts';
-import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/prepared.ts';
+import { inTexts, isPostgres, manyRows, perDatabase, runPrepared, textsFor } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import { type Item } from './claim-deliveries.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
@@ -89,7 +89,7 @@ export async function recordOutcomes(
     const next = isCurrent(outcome)
       ? { verdict, step: item.step + 1 }
       : { verdict: { retryAt: now }, step: 0 };
-    const { rows } = await runKept(tx, storeFailure(context.db), [
+    const { rows } = await runPrepared(tx, storeFailure(context.db), [
       next.verdict === 'dead' ? 'dead' : 'waiting',
       item.attempts + 1,
       next.step,
@@ -117,7 +117,7 @@ async function addressesOf(
   outcomes: readonly Outcome[],
 ): Promise<Map<string, string>> {
   const ids = [...new Set(outcomes.map(({ target }) => target.subscriptionId))];
-  const { rows } = await runKept(tx, addressesIn(db), [textsFor(db, ids)]);
+  const { rows } = await runPrepared(tx, addressesIn(db), [textsFor(db, ids)]);
   return new Map(rows.map((row) => [row.subscription_id, row.address]));
 }
 
@@ -142,7 +142,7 @@ async function recordSuccesses(
   const written = new Set<string>();
   if (outcomes.length === 0) return written;
   if (store.kind === 'postgres') {
-    const { rows } = await runKept(tx, storeSuccesses(db), [
+    const { rows } = await runPrepared(tx, storeSuccesses(db), [
       outcomes.map(({ item }) => item.deliveryId),
       outcomes.map(({ item }) => item.token),
       outcomes.map(({ status }) => status),
@@ -156,7 +156,7 @@ async function recordSuccesses(
   for (const outcome of outcomes) {
     const { deliveryId, token } = outcome.item;
     const values = [outcome.status, toFirstAttempt(outcome), now, deliveryId, token];
-    const { numAffectedRows } = await runKept(tx, storeSuccess(db), values);
+    const { numAffectedRows } = await runPrepared(tx, storeSuccess(db), values);
     if (numAffectedRows === 1n) written.add(deliveryId);
   }
   return written;
@@ -232,15 +232,16 @@ async function updateReceivers(
   const disabled: Disabled[] = [];
   for (const subscriptionId of new Set([...succeeded.keys(), ...failed.keys(), ...holds.keys()].toSorted())) {
     const holdUntil = holds.get(subscriptionId);
-    if (holdUntil !== undefined) await runKept(tx, hold(context.db), [holdUntil, subscriptionId, holdUntil]);
+    if (holdUntil !== undefined)
+      await runPrepared(tx, hold(context.db), [holdUntil, subscriptionId, holdUntil]);
     const address = succeeded.get(subscriptionId);
     if (address !== undefined) {
-      await runKept(tx, endFailing(context.db), [subscriptionId, address]);
+      await runPrepared(tx, endFailing(context.db), [subscriptionId, address]);
       if (!failed.get(subscriptionId)?.gone) continue;
     }
     const outcome = failed.get(subscriptionId);
     if (!outcome) continue;
-    await runKept(tx, beginFailing(context.db), [now, subscriptionId]);
+    await runPrepared(tx, beginFailing(context.db), [now, subscriptionId]);
     const reason = outcome.gone
       ? 'The receiver answered 410: it is gone for good.'
       : 'The receiver answered with nothing but failures for 120 hours.';
@@ -303,7 +304,7 @@ async function disable(
     now,
   }: { subscriptionId: string; reason: string; failingBefore: number; now: number },
 ): Promise<boolean> {
-  const { numAffectedRows } = await runKept(tx, disableFailing(db), [
+  const { numAffectedRows } = await runPrepared(tx, disableFailing(db), [
     reason,
     now,
     subscriptionId,

@@ -1,7 +1,9 @@
 import type { Selectable } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import { inTexts, perDatabase, runKept, textsFor } from '../store/prepared.ts';
+import { memoByObject } from '../lib/memo.ts';
+import { inTexts, perDatabase, runPrepared, textsFor } from '../store/prepared.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { signingKey, type SigningKey } from './signature.ts';
@@ -44,17 +46,19 @@ export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' 
 }
 
 /** Opened secrets and headers, cached by subscription until the sealed text changes. Opening costs 35 µs each. */
-const opened = new WeakMap<Base['keys'], Map<string, { row: SubscriptionRow; target: Target }>>();
 const MAX_OPENED = 10_000;
+const openedWith = memoByObject(
+  (_keys: Base['keys']) =>
+    new LRUCache<string, { row: SubscriptionRow; target: Target }>({ max: MAX_OPENED }),
+);
 
 /**
  * Returns the target of a subscription row, with its secrets and headers opened.
  * @throws KeyError when the row was altered or moved.
  */
 export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Target {
-  let kept = opened.get(keys);
-  if (!kept) opened.set(keys, (kept = new Map()));
-  const known = kept.get(row.subscription_id);
+  const opened = openedWith(keys);
+  const known = opened.get(row.subscription_id);
   const boxes = known && isSealedAlike(known.row, row) ? known.target : openBoxes({ keys }, row);
   const target: Target = {
     subscriptionId: row.subscription_id,
@@ -71,10 +75,7 @@ export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Ta
     ratePerSecond: row.rate_per_second,
     holdUntil: row.hold_until ?? 0,
   };
-  if (boxes !== known?.target) {
-    if (kept.size >= MAX_OPENED) kept.delete(kept.keys().next().value ?? '');
-    kept.set(row.subscription_id, { row, target });
-  }
+  if (boxes !== known?.target) opened.set(row.subscription_id, { row, target });
   return target;
 }
 
@@ -128,7 +129,7 @@ export async function readTargets(
 ): Promise<Target[]> {
   if (subscriptionIds.length === 0) return [];
   const ids = textsFor(context.db, subscriptionIds);
-  const { rows } = await runKept(db, subscriptionsIn(context.db), [ids]);
+  const { rows } = await runPrepared(db, subscriptionsIn(context.db), [ids]);
   return rows.map((row) => targetOf(context, row)).filter((target) => target !== undefined);
 }
 

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
-import { perDatabase, runKept } from '../store/prepared.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import type { Target } from './delivery-target.ts';
 
@@ -61,11 +61,11 @@ const subscriptionsDue = perDatabase((db) =>
 export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<string[]> {
   const { db, clock } = context;
   const now = clock.now();
-  const { rows: over } = await runKept(db, anyExpiredHandoff(db), [now]);
+  const { rows: over } = await runPrepared(db, anyExpiredHandoff(db), [now]);
   if (over.length > 0) await endHandoffs(context, now);
-  const { rows: first } = await runKept(db, anythingDue(db), [now]);
+  const { rows: first } = await runPrepared(db, anythingDue(db), [now]);
   if (first.length === 0) return [];
-  const { rows } = await runKept(db, subscriptionsDue(db), [now]);
+  const { rows } = await runPrepared(db, subscriptionsDue(db), [now]);
   return rows.map((row) => row.subscription_id);
 }
 
@@ -124,7 +124,7 @@ export async function dueIds(
     return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
   }
   const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
-  const { rows } = await runKept(tx, due, [subscriptionId, now, limit]);
+  const { rows } = await runPrepared(tx, due, [subscriptionId, now, limit]);
   return rows.map((row) => row.delivery_id);
 }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { createLoop } from '../runtime/loop.ts';
-import { perDatabase, runKept } from '../store/prepared.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';
@@ -61,7 +61,7 @@ export function createHandoffs(
     const [first] = handoff.bySubscription.values();
     const item = first?.items[0];
     if (!item) return false;
-    const { rows } = await runKept(db, isThere(db), [item.deliveryId, item.token]);
+    const { rows } = await runPrepared(db, isThere(db), [item.deliveryId, item.token]);
     return rows.length > 0;
   };
 

@@ -2,7 +2,7 @@ import { sql, type Insertable, type Selectable, type Transaction } from 'kysely'
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { isPostgres, manyRows, perDatabase, runKept } from '../store/prepared.ts';
+import { isPostgres, manyRows, perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
@@ -151,14 +151,18 @@ export async function publish(
   let locked: SubscriptionRow[];
   let others: SubscriptionRow[] = [];
   if (options.only === undefined) {
-    const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
+    const { rows } = await runPrepared(tx, subscribersOfSource(context.db), [
+      sourceId,
+      environment,
+      sourceId,
+    ]);
     const [row] = rows;
     locked = rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, { source, events });
     if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
-    locked = (await runKept(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
+    locked = (await runPrepared(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
   }
   const stored = events.map(({ eventScope, event, recordId, body }) =>
     newEvent(context, {
@@ -179,7 +183,7 @@ export async function listeners(
   { db }: Pick<Context, 'db'>,
   environment: Environment,
 ): Promise<SubscriptionRow[]> {
-  return (await runKept(tx, listenersOfEnvironment(db), [environment])).rows;
+  return (await runPrepared(tx, listenersOfEnvironment(db), [environment])).rows;
 }
 
 /**
@@ -259,7 +263,7 @@ async function number(
   { db }: Pick<Context, 'db'>,
   { row, count }: { row: SubscriptionRow; count: number },
 ): Promise<number | undefined> {
-  const { rows } = await runKept(tx, takeNumbers(db), [count, row.subscription_id, 'active']);
+  const { rows } = await runPrepared(tx, takeNumbers(db), [count, row.subscription_id, 'active']);
   return rows[0]?.sequence;
 }
 
@@ -269,7 +273,7 @@ async function numberLocked(
   { row, count }: { row: SubscriptionRow; count: number },
 ): Promise<number> {
   const last = row.sequence + count;
-  await runKept(tx, setNumber(db), [last, row.subscription_id]);
+  await runPrepared(tx, setNumber(db), [last, row.subscription_id]);
   return last;
 }
 

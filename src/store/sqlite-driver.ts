@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Sqlite from 'better-sqlite3';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import { memoByText } from '../lib/memo.ts';
 import { createGroupSync, type Disk } from './group-sync.ts';
 import { sqliteFailure } from './unavailable.ts';
 
 /** More statements than the code has; the cap only bounds the texts of dynamic lists (`in (…)`). */
-const MAX_KEPT_STATEMENTS = 500;
+const MAX_PREPARED = 500;
 /** SQLite itself waits this long for another process' write, and blocks the thread while it does. */
 export const BLOCKING_BUSY_TIMEOUT_MS = 20;
 /** After that the driver waits without blocking, because the writer may also be in this process. */
@@ -143,7 +144,7 @@ export function createSqliteDriver(
 type Runner = <R>(query: Query) => Ran<R> | Promise<Ran<R>>;
 
 function createRunner(sqlite: Sqlite.Database): Runner {
-  const statements = keptStatements(sqlite);
+  const statements = preparedStatements(sqlite);
   const run = <R>({ sql, parameters }: Query): Ran<R> => {
     const { statement, changesRows } = statements(sql);
     if (statement.reader) {
@@ -187,7 +188,7 @@ const BEGIN = { sql: 'begin immediate', parameters: [] };
 const COMMIT = { sql: 'commit', parameters: [] };
 const ROLLBACK = { sql: 'rollback', parameters: [] };
 
-interface Kept {
+interface Prepared {
   statement: Sqlite.Statement;
   /** Whether the statement only changes rows; when it changed none, nothing was written. */
   changesRows: boolean;
@@ -197,17 +198,11 @@ interface Kept {
  * Caches statements by their text, because preparing one costs more than running it (measured: 66 to 75 µs against
  * 14).
  */
-function keptStatements(sqlite: Sqlite.Database): (text: string) => Kept {
-  const kept = new Map<string, Kept>();
-  return (text) => {
-    let one = kept.get(text);
-    if (!one) {
-      one = { statement: sqlite.prepare(text), changesRows: /^(insert|update|delete)\b/.test(text) };
-      if (kept.size >= MAX_KEPT_STATEMENTS) kept.delete(kept.keys().next().value ?? '');
-      kept.set(text, one);
-    }
-    return one;
-  };
+function preparedStatements(sqlite: Sqlite.Database): (text: string) => Prepared {
+  return memoByText(MAX_PREPARED, (text) => ({
+    statement: sqlite.prepare(text),
+    changesRows: /^(insert|update|delete)\b/.test(text),
+  }));
 }
 
 function isBusy(error: unknown): boolean {

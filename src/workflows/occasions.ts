@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import type { EventSource, NewEvent } from '../outbox/event.ts';
 import { isoTime } from '../lib/clock.ts';
-import { perDatabase, runKept } from '../store/prepared.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';
@@ -30,7 +30,7 @@ export async function runsOfEvents(
   context: Pick<Base, 'clock' | 'keys' | 'db'>,
   { source, events }: { source: EventSource; events: readonly NewEvent[] },
 ): Promise<number> {
-  const { rows } = await runKept(tx, listening(context.db), [source.sourceId]);
+  const { rows } = await runPrepared(tx, listening(context.db), [source.sourceId]);
   let made = 0;
   for (const row of rows) {
     const wanted: unknown = JSON.parse(row.events ?? '[]');

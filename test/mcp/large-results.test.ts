@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { valueAt, type Json } from '../../src/lib/json.ts';
-import { keepResult, readResultPage } from '../../src/mcp/tools/large-results.ts';
+import { storeResult, readResultPage } from '../../src/mcp/tools/large-results.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -113,7 +113,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   test('has pages that do not split a character', async () => {
     const grant = await grantOf(one);
     for (const text of ['🦉'.repeat(50_000), `x${'🦉'.repeat(50_000)}`]) {
-      const { resultId, pages } = await keepResult(service.context, grant, { text, source: undefined });
+      const { resultId, pages } = await storeResult(service.context, grant, { text, source: undefined });
       const read = await Promise.all(
         Array.from({ length: pages }, (_, at) =>
           readResultPage(service.context, grant, { resultId, page: at + 1 }),
@@ -132,8 +132,8 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     const limits = { perUser: 100, all: 150 };
     const keep = async (grant: typeof mine, size: number) => {
       ahead += 1;
-      const kept = await keepResult(context, grant, { text: 'x'.repeat(size), source: undefined, limits });
-      return { grant, id: kept.resultId };
+      const stored = await storeResult(context, grant, { text: 'x'.repeat(size), source: undefined, limits });
+      return { grant, id: stored.resultId };
     };
     const isThere = async ({ grant, id }: { grant: typeof mine; id: string }) =>
       (await readResultPage(context, grant, { resultId: id, page: 1 })) !== undefined;

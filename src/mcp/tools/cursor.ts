@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Base } from '../../base.ts';
-import { keptSecret } from '../../identity/secrets.ts';
+import { storedSecret } from '../../identity/secrets.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Grant } from './grant.ts';
 
-const keyOf = keptSecret('cursor-key');
+const keyOf = storedSecret('cursor-key');
 
 /** Bytes of the keyed hash in a cursor. */
 const HASH_BYTES = 16;

@@ -9,7 +9,7 @@ import type { Grant } from './grant.ts';
 type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
 
 /** A stored result that was too large to inline, as shown to the model. */
-export interface KeptResult {
+export interface LargeResult {
   resultId: string;
   uri: string;
   bytes: number;
@@ -31,7 +31,7 @@ const LIMITS = { perUser: 32 * MIB, all: 1024 * MIB };
 const PAGES_A_STATEMENT = 16;
 
 /** Stores a result for an hour, sealed, for its caller, user and server. */
-export async function keepResult(
+export async function storeResult(
   context: ResultContext,
   grant: Grant,
   {
@@ -39,7 +39,7 @@ export async function keepResult(
     source,
     limits = LIMITS,
   }: { text: string; source: ResultSource | undefined; limits?: typeof LIMITS },
-): Promise<KeptResult> {
+): Promise<LargeResult> {
   const { db, clock, throttle } = context;
   const resultId = newId('res');
   const now = clock.now();

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { spend } from '../../actions/confirmation.ts';
 import type { Base } from '../../base.ts';
-import { keptSecret } from '../../identity/secrets.ts';
+import { storedSecret } from '../../identity/secrets.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
@@ -13,7 +13,7 @@ const MAX_CHARS = 64 * 1024;
 
 type StateContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
-const keyOf = keptSecret('request-state-key');
+const keyOf = storedSecret('request-state-key');
 
 /** The progress of a call that waits for its client. Between two requests only the client stores it. */
 export interface CallState extends Progress {

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { isContent } from './content.ts';
 import { THIRD_PARTY } from './third-party.ts';
-import { keepResult } from './large-results.ts';
+import { storeResult } from './large-results.ts';
 import { choicesOf, errorView, quoted } from './next-steps.ts';
 import type { ToolScope } from './tool.ts';
 import type { Sizing } from './sizing.ts';
@@ -107,10 +107,10 @@ async function fit(
   { context, grant }: ResultScope,
   { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
 ): Promise<JsonObject> {
-  const kept = await keepWhereRoom(context, grant, { text, source: sizing?.source });
+  const stored = await storeWhereRoom(context, grant, { text, source: sizing?.source });
   const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
-  const where = kept
-    ? `, or all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`
+  const where = stored
+    ? `, or all ${stored.bytes} bytes are at ${stored.uri}?page=1 to ${stored.pages}, within an hour`
     : '';
   const { data, pagination } = value;
   if (sizing && Array.isArray(data) && isJsonObject(pagination)) {
@@ -123,19 +123,19 @@ async function fit(
         ...value,
         data: data.slice(0, shown),
         pagination: { hasMore: true, nextOffset },
-        result: { ...kept, note },
+        result: { ...stored, note },
       };
     }
   }
   const note = `Too large to inline: ask for less, by fields where the tool has them${where}.`;
   const begins = text.slice(0, Math.min(MAX_PREVIEW_CHARS, Math.floor((maxBytes - FRAME_BYTES) / 3)));
-  return { result: { ...kept, note, begins } };
+  return { result: { ...stored, note, begins } };
 }
 
 /** Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none. */
-async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
+async function storeWhereRoom(...args: Parameters<typeof storeResult>) {
   try {
-    return await keepResult(...args);
+    return await storeResult(...args);
   } catch (error) {
     if (error instanceof StoreUnavailable) return undefined;
     throw error;

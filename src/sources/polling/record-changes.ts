@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
-import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../../store/prepared.ts';
+import { inTexts, manyRows, perDatabase, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
 import { sha256 } from '../../crypto/key-ring.ts';
@@ -160,7 +160,7 @@ async function storedFacts(
   const found = new Map<string, StoredFacts>();
   for (const some of chunksOf(records)) {
     const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
-    const { rows } = await runKept(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
+    const { rows } = await runPrepared(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
     for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
   }
   return found;

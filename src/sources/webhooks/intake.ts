@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
-import { manyRows, runKept, textsFor } from '../../store/prepared.ts';
+import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables } from '../../store/schema.ts';
 import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
@@ -241,7 +241,7 @@ async function statesOf(
   const states = new Map<string, SenderState>();
   const interpreted = idsOf(arrivals.filter(({ interpretations }) => interpretations));
   if (interpreted.length > 0) {
-    const { rows } = await runKept(tx, lockSenders(db), [clock.now(), textsFor(db, interpreted)]);
+    const { rows } = await runPrepared(tx, lockSenders(db), [clock.now(), textsFor(db, interpreted)]);
     for (const row of rows) {
       const isFree = !row.waiting && row.lease_until !== UNTIL_PRUNED;
       states.set(row.source_id, { row, isFree });
@@ -249,7 +249,7 @@ async function statesOf(
   }
   const others = idsOf(arrivals).filter((id) => !states.has(id));
   if (others.length === 0) return states;
-  const { rows } = await runKept(tx, readSenders(db), [textsFor(db, others)]);
+  const { rows } = await runPrepared(tx, readSenders(db), [textsFor(db, others)]);
   for (const row of rows) states.set(row.source_id, { row, isFree: false });
   return states;
 }
