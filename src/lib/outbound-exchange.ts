@@ -1,8 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { LARGE_BODY_BYTES, type BodyPlace } from './large-bodies.ts';
 import { tooLarge } from './outbound-body.ts';
-import { TimerAfterSending } from './sending.ts';
-import type { StopSignal } from './stop.ts';
 
 /*
  * Classes, although closures would be shorter. Measured: the closures of an exchange lived on in V8's old generation
@@ -15,13 +13,13 @@ export class End {
   reason: 'timeout' | 'cancelled' | undefined;
   /** The work that it ends; set by the code that waits. */
   waiting: { end(): void } | undefined;
-  #deadline: TimerAfterSending | undefined;
-  readonly #signal: StopSignal | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  readonly #signal: AbortSignal | undefined;
 
   /**
    * Combines a deadline (see within()) and a signal, without the signals, events and listeners of AbortSignal.any().
    */
-  constructor(signal: StopSignal | undefined) {
+  constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
     signal?.addEventListener('abort', this, { once: true });
     if (signal?.aborted) this.handleEvent();
@@ -33,7 +31,7 @@ export class End {
 
   /** Starts the deadline, once. */
   within(timeoutMs: number): void {
-    this.#deadline ??= new TimerAfterSending(() => this.abort('timeout'), timeoutMs);
+    this.#deadline ??= setTimeout(() => this.abort('timeout'), timeoutMs);
   }
 
   abort(reason: 'timeout' | 'cancelled'): void {
@@ -58,7 +56,7 @@ export class End {
 
   /** Removes the deadline and the listener. */
   release(): void {
-    this.#deadline?.clear();
+    clearTimeout(this.#deadline);
     this.waiting = undefined;
     this.#signal?.removeEventListener('abort', this);
   }

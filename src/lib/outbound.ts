@@ -11,7 +11,6 @@ import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
 import type { Lookup } from './outbound-names.ts';
 import { followRedirects, isRedirect } from './outbound-redirects.ts';
 import { createRoutes, type Route, type Routes } from './outbound-routes.ts';
-import type { StopSignal } from './stop.ts';
 import { readTarget } from './target.ts';
 
 export interface OutboundRequest {
@@ -19,7 +18,7 @@ export interface OutboundRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  signal?: StopSignal;
+  signal?: AbortSignal;
   /** Deadline of the whole exchange, redirects included; default 60 s. */
   timeoutMs?: number;
   /** Maximum size after decompression; default 10 MiB. */

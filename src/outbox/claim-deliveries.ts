@@ -57,8 +57,6 @@ export interface Item {
   until: number;
   /** Earliest start, epoch ms: the rate-limit slot of the delivery. */
   notBefore: number;
-  /** Position in its set (lib/crowd.ts). */
-  place: number;
   /** Usage of the delivery's owner. */
   usage: Usage;
 }
@@ -219,7 +217,6 @@ async function takeDue(
     token,
     until,
     notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
-    place: -1,
     usage,
   }));
   return { taken, more: due.length === most || ids.length < due.length };

@@ -25,7 +25,7 @@ export interface Deliveries {
 }
 
 /** A delivery that publish() has not inserted yet, without lease. */
-export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'usage'>;
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'usage'>;
 
 /** Hands off deliveries of one subscription, which an open transaction inserts, to this process. */
 export interface Handoff {

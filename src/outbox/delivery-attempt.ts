@@ -2,7 +2,6 @@ import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
-import type { StopSignal } from '../lib/stop.ts';
 import type { Item } from './claim-deliveries.ts';
 import { retryAfter, retryDelay } from './retry-schedule.ts';
 import { addSignature } from './signature.ts';
@@ -27,7 +26,7 @@ type AttemptContext = Pick<Base, 'clock'> & {
 export async function attempt(
   { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
   target: Target,
-  { item, signal }: { item: Item; signal: StopSignal },
+  { item, signal }: { item: Item; signal: AbortSignal },
 ): Promise<Outcome | undefined> {
   const at = clock.now();
   const started = performance.now();

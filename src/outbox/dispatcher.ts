@@ -118,7 +118,7 @@ export class Dispatcher implements Deliveries {
           return undefined;
         }
         const lease = { token: this.#token, until: clock.now() + this.#leaseMs };
-        this.#handoffs.add(tx, target, { ...item, ...lease, notBefore: 0, place: -1, usage });
+        this.#handoffs.add(tx, target, { ...item, ...lease, notBefore: 0, usage });
         return lease;
       },
     };

@@ -1,9 +1,8 @@
-import { Crowd } from '../lib/crowd.ts';
 import type { Capacity } from './capacity.ts';
 import type { Item } from './claim-deliveries.ts';
 
 /** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
-export class Held extends Crowd<Item> {
+export class Held extends Set<Item> {
   readonly #capacity: Capacity;
 
   constructor(capacity: Capacity) {
@@ -11,9 +10,9 @@ export class Held extends Crowd<Item> {
     this.#capacity = capacity;
   }
 
-  override add(item: Item): void {
-    super.add(item);
-    this.#capacity.take(item.usage, 'chars', item.body.length);
+  override add(item: Item): this {
+    if (!this.has(item)) this.#capacity.take(item.usage, 'chars', item.body.length);
+    return super.add(item);
   }
 
   override delete(item: Item): boolean {

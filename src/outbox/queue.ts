@@ -1,5 +1,3 @@
-import { Crowd } from '../lib/crowd.ts';
-import type { Stop } from '../lib/stop.ts';
 import { slotAt, type Item } from './claim-deliveries.ts';
 import { emptyUsage, type Usage } from './capacity.ts';
 import type { Outcome } from './delivery-outcome.ts';
@@ -16,7 +14,7 @@ export interface Queue {
   /** When the target was read (epoch milliseconds). */
   readAt: number;
   items: Item[];
-  running: Crowd<Run>;
+  running: Set<Run>;
   /** Number of address changes. */
   addressChanges: number;
   /** Number of running attempts that began at an earlier address. */
@@ -41,13 +39,11 @@ export interface Queue {
 
 export interface Run {
   item: Item;
-  ended: Stop;
+  ended: AbortController;
   /** Whether the attempt counts as slow in the owner's usage. */
   slow: boolean;
   /** Number of address changes of the queue when the run began. */
   addressChanges: number;
-  /** Position in its set (lib/crowd.ts). */
-  place: number;
 }
 
 /**
@@ -66,7 +62,7 @@ export function newQueue(target: Target, readAt: number, usage: Usage): Queue {
     usage,
     readAt,
     items: [],
-    running: new Crowd(),
+    running: new Set(),
     addressChanges: 0,
     runsAtOldAddress: 0,
     health: 'new',

@@ -1,5 +1,4 @@
 import type { Base } from '../base.ts';
-import type { Crowd } from '../lib/crowd.ts';
 import { release, type Item } from './claim-deliveries.ts';
 
 /** Releases deliveries that this process leased and will not send, in the background. */
@@ -12,7 +11,7 @@ export interface Releases {
 /** `token`: the lease token of this process; `held`: the deliveries in this process. */
 export function createReleases(
   context: Pick<Base, 'db' | 'clock' | 'log'>,
-  { token, held }: { token: string; held: Crowd<Item> },
+  { token, held }: { token: string; held: Set<Item> },
 ): Releases {
   const underWay = new Set<Promise<void>>();
   return {

@@ -1,8 +1,6 @@
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
-import { TimerAfterSending } from '../lib/sending.ts';
-import { Stop } from '../lib/stop.ts';
 import { attempt } from './delivery-attempt.ts';
 import type { ClaimLoop } from './claim-loop.ts';
 import type { Item, Timing } from './claim-deliveries.ts';
@@ -93,10 +91,10 @@ export class Sender {
     const run = newRun(queue, item);
     run.slow = queue.health === 'degraded';
     capacity.take(queue.usage, run.slow ? 'slow' : 'fast');
-    const attempting = attempt(this.#attempts, queue.target, { item, signal: run.ended });
-    const slowness = new TimerAfterSending(() => this.#markSlow(queue, run), SLOW_MS);
+    const attempting = attempt(this.#attempts, queue.target, { item, signal: run.ended.signal });
+    const slowness = setTimeout(() => this.#markSlow(queue, run), SLOW_MS);
     const outcome = await attempting;
-    slowness.clear();
+    clearTimeout(slowness);
     capacity.release(queue.usage, run.slow ? 'slow' : 'fast');
     end(queue, run);
     if (outcome) this.#finish(queue, outcome);
@@ -186,10 +184,9 @@ export class Sender {
 function newRun(queue: Queue, item: Item): Run {
   const run: Run = {
     item,
-    ended: new Stop(),
+    ended: new AbortController(),
     slow: false,
     addressChanges: queue.addressChanges,
-    place: -1,
   };
   queue.running.add(run);
   return run;

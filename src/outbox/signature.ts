@@ -1,5 +1,4 @@
-import { createHmac, createSecretKey, randomBytes, type Hmac, type KeyObject } from 'node:crypto';
-import { afterSending } from '../lib/sending.ts';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
 /* Standard Webhooks 1.0.0, symmetric signatures. */
 
@@ -14,24 +13,6 @@ export function newSigningSecret(): string {
 /** Returns the prepared key of a signing secret. A key given as bytes costs five times as much at each signature. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
-}
-
-const PREPARED_AT_ONCE = 10;
-/** An HMAC for the next signature of each recently used key, prepared while idle. That is half the cost of signing. */
-const prepared = new WeakMap<KeyObject, Hmac>();
-let spent = new Set<KeyObject>();
-
-function hmacWith(key: KeyObject): Hmac {
-  const hmac = prepared.get(key);
-  prepared.delete(key);
-  if (spent.size === 0) afterSending(prepare, spent);
-  if (spent.size < PREPARED_AT_ONCE) spent.add(key);
-  return hmac ?? createHmac('sha256', key);
-}
-
-function prepare(keys: Set<KeyObject>): void {
-  spent = new Set();
-  for (const key of keys) prepared.set(key, createHmac('sha256', key));
 }
 
 /** A key that signs until a time (epoch milliseconds). */
@@ -54,7 +35,7 @@ export function addSignature(
   let signatures = '';
   for (const { key, until } of keys) {
     if (until <= now) continue;
-    const signature = hmacWith(key).update(content).digest('base64');
+    const signature = createHmac('sha256', key).update(content).digest('base64');
     signatures += signatures === '' ? `v1,${signature}` : ` v1,${signature}`;
   }
   headers['webhook-id'] = id;

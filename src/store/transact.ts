@@ -6,7 +6,6 @@ import {
   type Driver,
   type KyselyProps,
 } from 'kysely';
-import { afterSending } from '../lib/sending.ts';
 import type { Db, Tables } from './schema.ts';
 
 /**
@@ -55,19 +54,12 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
   };
   const make = (connection: DatabaseConnection): BoundTransaction =>
     new BoundTransaction(bound.get(connection) ?? bind(connection), connection);
-  /** Transactions made in advance, while no caller waits for them. */
-  const next = new WeakMap<DatabaseConnection, BoundTransaction>();
-  const prepare = (connection: DatabaseConnection): void => {
-    if (!next.has(connection)) next.set(connection, make(connection));
-  };
   return async (use) => {
     const connection = await driver.acquireConnection();
     try {
       await driver.beginTransaction(connection, {});
       try {
-        const tx = next.get(connection) ?? make(connection);
-        next.delete(connection);
-        const result = await use(tx);
+        const result = await use(make(connection));
         await driver.commitTransaction(connection);
         return result;
       } catch (error) {
@@ -76,7 +68,6 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
       }
     } finally {
       await driver.releaseConnection(connection);
-      afterSending(prepare, connection);
     }
   };
 }
