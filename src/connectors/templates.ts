@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../lib/json.ts';
-import { memoByText } from '../lib/memo.ts';
 
 const NAME = /\{([a-zA-Z_][a-zA-Z0-9_]*)\}/g;
 
@@ -8,17 +7,9 @@ export function templateNames(template: string): string[] {
   return [...new Set([...template.matchAll(NAME)].map((match) => match[1] ?? ''))];
 }
 
-const MAX_KEPT = 2000;
-/** Splits a template into texts and names, which alternate. Cached, because a call fills several templates. */
-const partsOf = memoByText(MAX_KEPT, (template): readonly string[] => template.split(NAME));
-
 /** Returns the template with every `{name}` replaced by its value; `value` decides about unknown names. */
 export function fillTemplate(template: string, value: (name: string) => string): string {
-  if (!template.includes('{')) return template;
-  const parts = partsOf(template);
-  let text = parts[0] ?? '';
-  for (let at = 1; at < parts.length; at += 2) text += value(parts[at] ?? '') + (parts[at + 1] ?? '');
-  return text;
+  return template.replaceAll(NAME, (_, name: string) => value(name));
 }
 
 /**

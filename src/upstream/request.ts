@@ -3,7 +3,7 @@ import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { isPlainPath, readTarget, type Target } from '../lib/target.ts';
+import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './upstream-call.ts';
@@ -163,7 +163,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   const prefix = base.path.replace(/\/?(\?.*)?$/, '');
   const value = (name: string) => pathValue(name, input[name]);
   const path = prefix + fillTemplate(elsewhere ?? action.path, value);
-  if (!isPlainPath(path)) assertUnbent(action.path, base.origin, path);
+  assertUnbent(action.path, base.origin, path);
   const query = new URLSearchParams();
   const own = elsewhere === undefined ? definition : undefined;
   for (const [name, fixed] of Object.entries(own?.fixed?.query ?? {})) query.append(name, String(fixed));

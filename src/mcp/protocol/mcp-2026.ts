@@ -195,20 +195,8 @@ export function discoverResult(instructions: string) {
 
 const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
 
-/**
- * Returns the first members of a complete result, without the closing brace. They are equal for all results of a
- * method.
- */
-export function openingOf(method: string): string {
-  let opening = openings.get(method);
-  if (opening === undefined) openings.set(method, (opening = openingWith(method, {})));
-  return opening;
-}
-
-const openings = new Map<string, string>();
-
-/** Returns the first members of a complete result; `meta` adds members to `_meta`. */
-export function openingWith(method: string, meta: JsonObject): string {
+/** Returns the first members of a complete result, without the closing brace. `meta` adds members to `_meta`. */
+export function openingOf(method: string, meta: JsonObject = {}): string {
   const ttlMs = CACHED[method];
   const members = JSON.stringify({
     resultType: 'complete',

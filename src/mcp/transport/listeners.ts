@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Grant } from '../tools/grant.ts';
-import { openingWith, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
+import { openingOf, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
 import { responseText, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';
 import type { Watcher } from './watch.ts';
@@ -123,7 +123,7 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
     ...(subscriptions.size > 0 ? ['notifications/resources/updated'] : []),
   ]);
   const end = (): void => {
-    const opening = openingWith('subscriptions/listen', { [SUBSCRIPTION_ID]: id });
+    const opening = openingOf('subscriptions/listen', { [SUBSCRIPTION_ID]: id });
     sink.send(responseText(id, { opening, result: '{}', failed: false }));
     sink.end();
   };

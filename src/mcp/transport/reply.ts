@@ -18,19 +18,6 @@ export interface Framing {
 }
 
 export function framingOf(accept = ''): Framing {
-  let framing = framings.get(accept);
-  if (!framing) {
-    framing = readAccept(accept);
-    if (framings.size < MAX_FRAMINGS) framings.set(accept, framing);
-  }
-  return framing;
-}
-
-/** Parsed Accept headers. Most requests send one of a few values. */
-const framings = new Map<string, Framing>();
-const MAX_FRAMINGS = 100;
-
-function readAccept(accept: string): Framing {
   if (accept.trim() === '') return { json: true, events: true };
   const types = new Set(
     accept
