@@ -1,8 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
-import { perDatabase } from '../store/prepared.ts';
-import type { DbOrTx } from '../store/schema.ts';
+import type { Db, DbOrTx } from '../store/schema.ts';
 
 type SecretContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
@@ -56,13 +55,14 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
 
 /** Returns a loader like loadSecret() that reads the secret once for each database. */
 export function storedSecret(name: string): (context: SecretContext) => Promise<KeyObject> {
-  const cached = perDatabase((): { secret?: Promise<KeyObject> } => ({}));
+  const read = new WeakMap<Db, Promise<KeyObject>>();
   return (context) => {
-    const one = cached(context.db);
-    if (!one.secret) {
-      one.secret = loadSecret(context, name);
-      one.secret.catch(() => delete one.secret);
+    let secret = read.get(context.db);
+    if (!secret) {
+      secret = loadSecret(context, name);
+      secret.catch(() => read.delete(context.db));
+      read.set(context.db, secret);
     }
-    return one.secret;
+    return secret;
   };
 }

@@ -3,7 +3,6 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
-import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -44,23 +43,18 @@ export async function createUser(
   return toUser(row);
 }
 
-/** Prepared, because most requests name a user. */
-const userById = perDatabase((db) =>
-  db
-    .selectFrom('users')
-    .selectAll()
-    .where('user_id', '=', '')
-    .where('environment', '=', 'development')
-    .compile(),
-);
-
 export async function findUser(
   db: DbOrTx,
   environment: Environment,
   userId: string,
 ): Promise<User | undefined> {
-  const { rows } = await runPrepared(db, userById(db), [userId, environment]);
-  return rows[0] && toUser(rows[0]);
+  const row = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  return row && toUser(row);
 }
 
 /** Returns the user. @throws GatehouseError `user_not_found`, also for a user of the other environment. */

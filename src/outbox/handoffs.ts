@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { createLoop } from '../runtime/loop.ts';
-import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';
@@ -38,15 +37,6 @@ interface Handoff {
   bySubscription: Map<string, HandedOff>;
 }
 
-const isThere = perDatabase((db) =>
-  db
-    .selectFrom('deliveries')
-    .select('delivery_id')
-    .where('delivery_id', '=', '')
-    .where('lease_token', '=', '')
-    .compile(),
-);
-
 /** Creates the set of handoffs. `accept` receives the items of each committed transaction, by subscription. */
 export function createHandoffs(
   { db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>,
@@ -61,8 +51,13 @@ export function createHandoffs(
     const [first] = handoff.bySubscription.values();
     const item = first?.items[0];
     if (!item) return false;
-    const { rows } = await runPrepared(db, isThere(db), [item.deliveryId, item.token]);
-    return rows.length > 0;
+    const there = await db
+      .selectFrom('deliveries')
+      .select('delivery_id')
+      .where('delivery_id', '=', item.deliveryId)
+      .where('lease_token', '=', item.token)
+      .executeTakeFirst();
+    return there !== undefined;
   };
 
   const remove = (handoff: Handoff): void => {

@@ -1,6 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
-import type { Transact } from './transact.ts';
+import type { Db, Tables } from './schema.ts';
 
 /**
  * Groups many small writes into few synced commits. Measured: a row in a transaction of its own costs 10 to 50 times
@@ -25,10 +24,7 @@ const MOST_ITEMS = 100;
  * 10 % more events a second.
  */
 const QUIET_TURNS = 2;
-const TURNS_AT_MOST = 12;
 const WAIT_AT_MOST_MS = 5;
-/** After this much silence an item is taken to be alone, apart from the items that it causes itself. */
-const SILENCE_MS = 5;
 
 interface Entry<T, R> {
   item: T;
@@ -120,25 +116,14 @@ export function createGroupCommit<T, R = void>(
 }
 
 /** Creates commits that groups share. */
-export function createRounds(transact: Transact): Rounds {
+export function createRounds(db: Db): Rounds {
   const groups: (() => Batch | undefined)[] = [];
   let running: Promise<void> | undefined;
   let added = 0;
-  let taken = 0;
-  /** Number of items of the last transaction. */
-  let together = 0;
-  /** When the last item was added. */
-  let addedAt = -Infinity;
 
-  const gather = async (silentMs: number): Promise<void> => {
-    if (silentMs > SILENCE_MS) return;
-    const before = added;
-    await nextTurn();
-    // The last transaction had one item and none came in this turn, so no other is expected.
-    if (together < 2 && added === before) return;
+  const gather = async (): Promise<void> => {
     const end = performance.now() + WAIT_AT_MOST_MS;
-    for (let turn = 0, quiet = 0; turn < TURNS_AT_MOST && quiet < QUIET_TURNS; turn++) {
-      if (performance.now() > end) return;
+    for (let quiet = 0; quiet < QUIET_TURNS && performance.now() < end;) {
       const seen = added;
       await nextTurn();
       quiet = added === seen ? quiet + 1 : 0;
@@ -148,7 +133,7 @@ export function createRounds(transact: Transact): Rounds {
   const commit = async (batches: Batch[]): Promise<void> => {
     let transaction: Transaction<Tables>;
     try {
-      transaction = await transact(async (tx) => {
+      transaction = await db.transaction().execute(async (tx) => {
         for (const batch of batches) await batch.write(tx);
         return tx;
       });
@@ -162,14 +147,12 @@ export function createRounds(transact: Transact): Rounds {
     for (const batch of batches) batch.committed(transaction);
   };
 
-  const run = async (silentMs: number): Promise<void> => {
-    await gather(silentMs);
+  const run = async (): Promise<void> => {
+    await gather();
     try {
       for (;;) {
         const batches = groups.map((take) => take()).filter((batch) => batch !== undefined);
         if (batches.length === 0) return;
-        together = added - taken;
-        taken = added;
         await commit(batches);
       }
     } finally {
@@ -180,11 +163,8 @@ export function createRounds(transact: Transact): Rounds {
   return {
     join: (take) => void groups.push(take),
     add() {
-      const now = performance.now();
-      const silentMs = now - addedAt;
-      addedAt = now;
       added++;
-      running ??= run(silentMs);
+      running ??= run();
     },
     idle: () => running ?? Promise.resolve(),
   };

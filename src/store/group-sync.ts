@@ -6,11 +6,9 @@ import { StoreUnavailable } from '../lib/errors.ts';
  * A fast disk is synced on the event loop, because the way through a thread and back costs about as much as the sync.
  * Measured: 10 % of an event's latency in an idle process, and 10 % of its processor time under load. A disk whose
  * average exceeds this is left to the thread for a while, because the event loop does up to a third more work at the same time.
- * Each time that it is still slow after that, this time doubles.
  */
 const FAST_MS = 0.6;
-const LEFT_ALONE_MS = 1000;
-const LEFT_ALONE_AT_MOST_MS = 60_000;
+const LEFT_ALONE_MS = 5000;
 /**
  * Weight of the last sync in the average, and the cap on its time, so that a few slow syncs among many count little.
  */
@@ -89,7 +87,6 @@ export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void)
   let running = false;
   let averageMs = 0;
   let leftAloneUntil = 0;
-  let leftAloneMs = LEFT_ALONE_MS;
   let failure: Error | undefined;
 
   const finish = (upTo: number, error: Error | null): void => {
@@ -134,11 +131,10 @@ export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void)
     const endedAt = performance.now();
     averageMs += (Math.min(endedAt - startedAt, COUNTS_AT_MOST_MS) - averageMs) * LAST_SHARE;
     if (averageMs >= FAST_MS) {
-      leftAloneUntil = endedAt + leftAloneMs;
-      leftAloneMs = Math.min(leftAloneMs * 2, LEFT_ALONE_AT_MOST_MS);
+      leftAloneUntil = endedAt + LEFT_ALONE_MS;
       // The disk is on trial after that: one or two slow syncs are enough.
       averageMs = FAST_MS * 0.8;
-    } else if (averageMs < FAST_MS / 2) leftAloneMs = LEFT_ALONE_MS;
+    }
     finish(written, error);
   };
 

@@ -1,15 +1,14 @@
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely, type Transaction } from 'kysely';
+import { Kysely, PostgresAdapter, type Transaction } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { createGroupCommit, createRounds, type GroupCommit, type Rounds } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
-import type { Db, Tables } from './schema.ts';
+import type { Db, DbOrTx, Tables } from './schema.ts';
 import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
-import { transactionsOn } from './transact.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
@@ -76,10 +75,9 @@ function openSqlite(path: string): Store {
   }
   const failed = Promise.withResolvers<Error>();
   const driver = createSqliteDriver(sqlite, disk, failed.resolve);
-  const dialect = sqliteDialect(sqlite, driver);
-  const db = new Kysely<Tables>({ dialect });
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite, driver) });
   // All groups share transactions. With one connection, separate transactions would only take turns.
-  const rounds = createRounds(transactionsOn(db, dialect, driver));
+  const rounds = createRounds(db);
   return toStore({ kind: 'sqlite', db, failed: failed.promise, unhurried: (work) => work() }, () => rounds);
 }
 
@@ -99,7 +97,7 @@ async function openPostgres(url: string, silentMs: number | undefined): Promise<
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
   // The pool replaces a failed connection, so this store never fails for good.
   return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried }, () =>
-    createRounds((use) => db.transaction().execute(use)),
+    createRounds(db),
   );
 }
 
@@ -115,6 +113,10 @@ function toStore(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+export function isPostgres(db: DbOrTx): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
 /** Returns whether `error` is a unique constraint that refused a row, on either database. */
