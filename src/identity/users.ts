@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -48,13 +49,10 @@ export async function findUser(
   environment: Environment,
   userId: string,
 ): Promise<User | undefined> {
-  const row = await db
-    .selectFrom('users')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('environment', '=', environment)
-    .executeTakeFirst();
-  return row && toUser(row);
+  // Written as SQL, because most requests name a user, and building a statement costs more than running it.
+  const { rows } = await sql<Tables['users']>`
+    select * from users where user_id = ${userId} and environment = ${environment}`.execute(db);
+  return rows[0] && toUser(rows[0]);
 }
 
 /** Returns the user. @throws GatehouseError `user_not_found`, also for a user of the other environment. */
