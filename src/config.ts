@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
-import { masterKeyRule, readMasterKey } from './lib/master-key.ts';
+import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),

@@ -31,7 +31,7 @@ import { readSettings } from './servers/settings.ts';
 import type { Environment } from './store/environments.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore } from './store/open.ts';
-import { createBoundedExpressions } from './upstream/bounded.ts';
+import { createBoundedExpressions } from './upstream/expression-limits.ts';
 import { createThrottle } from './upstream/throttle.ts';
 import { createRuns } from './workflows/runner.ts';
 

@@ -5,7 +5,7 @@ import { chooseCredential } from '../credentials/choose.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { assertOn, assertServes } from '../servers/admission.ts';
+import { assertOn, assertServes } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { assertEffect, findAllowed } from './execute.ts';
 import { assertReads } from './reads.ts';

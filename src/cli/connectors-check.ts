@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { replayExample } from '../actions/replay.ts';
+import { replayExample } from '../actions/example-replay.ts';
 import { buildCatalog } from '../connectors/build.ts';
 import { faultLine, type Connector } from '../connectors/catalog.ts';
-import { checkCompiles } from '../connectors/compiles.ts';
+import { checkCompiles } from '../connectors/compile-check.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { LineOf } from '../connectors/lines.ts';

@@ -49,7 +49,7 @@ export interface Connector {
   /** Actions that Gatehouse itself calls, to register webhooks. */
   readonly internal: ReadonlyMap<string, Action>;
   readonly environments: readonly Environment[];
-  /** Whether this process itself is the third party, at the address of lib/sandbox.ts. */
+  /** Whether this process itself is the third party, at the address of lib/sandbox-names.ts. */
   readonly served: boolean;
   /** Inputs of its recorded calls, in the order of examples.yaml. */
   readonly recorded: () => readonly RecordedInput[];

@@ -2,7 +2,7 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import { checkSemantics } from './semantics.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
-import { hiddenIn } from '../lib/hidden.ts';
+import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */

@@ -27,7 +27,7 @@ const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce
 
 /**
  * Returns the faults that zod cannot see: missing names, and members that exclude each other. This is cheap, so it
- * runs at every start. compiles.ts checks whether schemas and expressions compile when a file is written.
+ * runs at every start. compile-check.ts checks whether schemas and expressions compile when a file is written.
  */
 export function checkSemantics(file: ConnectorFile): SemanticFault[] {
   return [

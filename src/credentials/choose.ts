@@ -6,7 +6,7 @@ import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { credentialFields, isRequired } from './fields.ts';
-import { choices } from './choices.ts';
+import { choices } from './active-credentials.ts';
 import { findCredential } from './records.ts';
 
 type ChooseContext = Parameters<typeof choices>[0];

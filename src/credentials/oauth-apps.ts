@@ -4,7 +4,7 @@ import { requireConnector, SANDBOX_ID, type Connector } from '../connectors/cata
 import type { CredentialField } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
+import { SANDBOX_CLIENT_ID } from '../lib/sandbox-names.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

@@ -1,6 +1,6 @@
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
-import { SANDBOX_HOST } from '../lib/sandbox.ts';
+import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
 
 /**
  * Returns the address at which a person's browser reaches a connector. Only the built-in sandbox differs from its

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import type { ZodType } from 'zod';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key.ts';
+import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key-text.ts';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

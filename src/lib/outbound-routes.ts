@@ -5,7 +5,7 @@ import { GatehouseError } from './errors.ts';
 import type { Agents } from './outbound-agents.ts';
 import { BlockedAddress } from './outbound-errors.ts';
 import type { Lookup } from './outbound-names.ts';
-import { SANDBOX_HOST } from './sandbox.ts';
+import { SANDBOX_HOST } from './sandbox-names.ts';
 import { readTarget, type Target } from './target.ts';
 
 const MAX_JUDGED = 1000;

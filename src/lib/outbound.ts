@@ -32,7 +32,7 @@ export interface OutboundRequest {
   statusDecides?: boolean | undefined;
   /** The place that a large body waits for, unread, within the deadline. */
   place?: BodyPlace;
-  /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox.ts is our own /sandbox/. */
+  /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox-names.ts is our own /sandbox/. */
   allowSandbox?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { createLoop } from '../runtime/loop.ts';
 import { claim, claimRequests, withoutHeld } from './claim-deliveries.ts';
 import { dueSubscriptions } from './due.ts';
 import type { Queue } from './queue.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from './process-queues.ts';
 
 type ClaimContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 

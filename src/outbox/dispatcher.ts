@@ -10,7 +10,7 @@ import { TIMING, type Timing } from './claim-deliveries.ts';
 import { createHandoffs, type Handoffs } from './handoffs.ts';
 import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';
-import { Queues } from './queues.ts';
+import { Queues } from './process-queues.ts';
 import { Sender } from './sender.ts';
 import { startSweeps, type Sweep } from './sweeps.ts';
 import type { Target } from './delivery-target.ts';

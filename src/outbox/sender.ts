@@ -8,7 +8,7 @@ import type { Outcomes } from './outcome-commits.ts';
 import type { Outcome } from './delivery-outcome.ts';
 import { concurrencyOf, end, isOnHold, retarget, slotOf, underWay, updateHealth } from './queue.ts';
 import type { Queue, Run } from './queue.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from './process-queues.ts';
 import { readTargets } from './delivery-target.ts';
 
 type SenderContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;

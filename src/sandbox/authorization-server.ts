@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { MINUTE, type Clock } from '../lib/clock.ts';
-import { SANDBOX_CLIENT_ID, SANDBOX_HOST } from '../lib/sandbox.ts';
+import { SANDBOX_CLIENT_ID, SANDBOX_HOST } from '../lib/sandbox-names.ts';
 import type { Logger } from '../log.ts';
 import { Refusal, refusalOf } from './answers.ts';
 import { consentPage, MAX_ACCOUNT_CHARS, pageHeaders, refusalPage } from './oauth-page.ts';

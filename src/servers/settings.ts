@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { hasControls } from '../lib/hidden.ts';
+import { hasControls } from '../lib/hidden-characters.ts';
 import { restrictionsSchema } from './restrictions.ts';
 import { noteChange } from '../store/changes.ts';
 import type { DbOrTx } from '../store/schema.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { planJob, type JobKind } from '../runtime/jobs.ts';
 import { UNTIL_PRUNED } from './source.ts';
-import { pruneInbox, pruneSeen } from './sources.ts';
+import { pruneInbox, pruneSeen } from './source-records.ts';
 
 /** The source whose account was switched. */
 const payloadSchema = z.object({ sourceId: z.string() });

@@ -6,7 +6,7 @@ import { planJob } from '../runtime/jobs.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Tables } from '../store/schema.ts';
 import { UNTIL_PRUNED } from './source.ts';
-import { dropWaiting } from './sources.ts';
+import { dropWaiting } from './source-records.ts';
 
 /** Switches or moves the sources of a credential whose account changed. */
 export function createAccountChanges(context: Pick<Base, 'clock'>): AccountChanges {

@@ -5,7 +5,7 @@ import { planJob } from '../runtime/jobs.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Source } from './source.ts';
-import { releaseSource } from './sources.ts';
+import { releaseSource } from './source-records.ts';
 
 /* Consumers of a source: subscriptions, and installations of workflows that an event of the source starts. */
 

@@ -9,7 +9,7 @@ import { pollSource } from './polling/poll.ts';
 import { registerJob } from './webhooks/register.ts';
 import { resealJob } from './reseal-hooks.ts';
 import { createFairRound } from './fair-scheduling.ts';
-import { claimSources, resumeSources } from './sources.ts';
+import { claimSources, resumeSources } from './source-records.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
 /** The rounds of a process, one for each of its loops. */

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index, stamped } from './tables.ts';
+import { index, stamped } from './migration-helpers.ts';
 
 /** Adds OAuth apps, connect sessions, and the columns for renewing tokens. */
 export async function accounts(tx: Transaction<Tables>): Promise<void> {

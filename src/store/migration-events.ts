@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index, stamped } from './tables.ts';
+import { index, stamped } from './migration-helpers.ts';
 
 /** Adds sources, subscriptions, the outbox, and the tables of polling and intake. */
 export async function events(tx: Transaction<Tables>): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index, stamped } from './tables.ts';
+import { index, stamped } from './migration-helpers.ts';
 
 /** Adds keys and settings, users, servers and credentials, and the records of calls. */
 export async function foundation(tx: Transaction<Tables>): Promise<void> {

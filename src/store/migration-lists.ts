@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index } from './tables.ts';
+import { index } from './migration-helpers.ts';
 
 /** Adds indexes in the order in which users and servers are listed. Without them each page sorts the whole table. */
 export async function listOrders(tx: Transaction<Tables>): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index } from './tables.ts';
+import { index } from './migration-helpers.ts';
 
 /** Adds used confirmation tokens, approved definitions, and notes of changes. */
 export async function policy(tx: Transaction<Tables>): Promise<void> {

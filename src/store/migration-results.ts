@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index } from './tables.ts';
+import { index } from './migration-helpers.ts';
 
 /**
  * Stores large results in pages, so that reading one page opens no more than that page. The old rows are dropped,

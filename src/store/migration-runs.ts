@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index } from './tables.ts';
+import { index } from './migration-helpers.ts';
 
 /** Event types of the operator's subscription. */
 const OPERATOR_EVENTS = [

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
-import { index, stamped } from './tables.ts';
+import { index, stamped } from './migration-helpers.ts';
 
 /** Adds workflows: versions, installations, runs, and the results of their steps. */
 export async function workflows(tx: Transaction<Tables>): Promise<void> {

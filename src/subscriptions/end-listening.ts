@@ -1,4 +1,4 @@
-import { deleteSource, releaseSource } from '../sources/sources.ts';
+import { deleteSource, releaseSource } from '../sources/source-records.ts';
 import type { RegisterContext } from '../sources/webhooks/registrations.ts';
 import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from '../sources/webhooks/unregister.ts';

@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/environments.ts';
 import { requestOf } from '../outbox/delivery-attempt.ts';
-import { ensureSource } from '../sources/sources.ts';
+import { ensureSource } from '../sources/source-records.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { sealBinding, toTarget, type Target } from '../outbox/delivery-target.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';

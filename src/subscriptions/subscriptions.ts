@@ -17,7 +17,7 @@ import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
-import { deleteSource, ensureSource } from '../sources/sources.ts';
+import { deleteSource, ensureSource } from '../sources/source-records.ts';
 import {
   previousSecrets,
   sealBinding,

@@ -1,5 +1,5 @@
 import type { Context as Actions } from '../actions/context.ts';
-import type { BoundedExpressions } from '../upstream/bounded.ts';
+import type { BoundedExpressions } from '../upstream/expression-limits.ts';
 
 /** The parts that unified models use. */
 export interface Context extends Actions {

@@ -1,11 +1,11 @@
 import { syncBuiltinESMExports } from 'node:module';
 import threads from 'node:worker_threads';
 import { memoByText } from '../lib/memo.ts';
-import type { Answer, Task } from './bounded.ts';
+import type { Answer, Task } from './expression-limits.ts';
 import { compileExpression, exactJson, reasonOf } from './expression.ts';
 
 /*
- * A process that only evaluates expressions. bounded.ts ends it when an expression takes too long, and Node.js when it
+ * A process that only evaluates expressions. expression-limits.ts ends it when an expression takes too long, and Node.js when it
  * takes too much memory.
  */
 

@@ -2,7 +2,7 @@ import type { Transaction, Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { planInventory } from '../sources/consumers.ts';
-import { ensureSource } from '../sources/sources.ts';
+import { ensureSource } from '../sources/source-records.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Tables } from '../store/schema.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createCredential } from '../../src/credentials/records.ts';
-import { ensureSource } from '../../src/sources/sources.ts';
+import { ensureSource } from '../../src/sources/source-records.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { SECOND } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';

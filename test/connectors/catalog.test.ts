@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkCatalogue } from '../../src/cli/doctor-service.ts';
 import { buildCatalog } from '../../src/connectors/build.ts';
 import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
-import { checkCompiles } from '../../src/connectors/compiles.ts';
+import { checkCompiles } from '../../src/connectors/compile-check.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
 import { startService } from '../support/service.ts';

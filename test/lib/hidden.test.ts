@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hiddenIn, withoutHidden } from '../../src/lib/hidden.ts';
+import { hiddenIn, withoutHidden } from '../../src/lib/hidden-characters.ts';
 
 describe('a text', () => {
   test.each([

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox.ts';
+import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox-names.ts';
 import { createLog } from '../../src/log.ts';
 import { createSandboxApp } from '../../src/sandbox/router.ts';
 import { createBrowser, type Browser, type Page } from '../support/browser.ts';

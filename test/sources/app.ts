@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
 import { createRounds } from '../../src/sources/rounds.ts';
-import { claimSources } from '../../src/sources/sources.ts';
+import { claimSources } from '../../src/sources/source-records.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { separate } from '../support/events.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { claimSources } from '../../src/sources/sources.ts';
+import { claimSources } from '../../src/sources/source-records.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, eventsCatalog, startEvents, subscribe, until } from '../support/events.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CATALOG_FOLDER } from '../../src/context.ts';
 import { openValues } from '../../src/credentials/sealed-values.ts';
 import { requireCredential } from '../../src/credentials/records.ts';
-import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox.ts';
+import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox-names.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser, type Browser } from './browser.ts';
 import { manualClock, type ManualClock } from './clock.ts';

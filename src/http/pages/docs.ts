@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineRoute, type Route } from '../server/route.ts';
 import type { Base } from '../../base.ts';
 import { referencePage } from './docs-page.ts';
-import { storeDocument, type StoredDocument } from '../server/document.ts';
+import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 import { openApiDocument } from '../server/openapi.ts';
 
 const PAGE_HEADERS = {

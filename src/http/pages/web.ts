@@ -4,7 +4,7 @@ import { isLoopback } from '../../lib/addresses.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readSettings, type Settings } from '../../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
-import { hasVersion } from '../server/document.ts';
+import { hasVersion } from '../server/stored-document.ts';
 import { connectPage, connectPolicy, type PageKind } from './connect-page.ts';
 import { defineRoute, type Reply, type Route } from '../server/route.ts';
 import { readWebFiles, type WebFiles } from '../server/web-files.ts';

@@ -9,7 +9,7 @@ import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { changeSettings, readSettings, settingsSchema } from '../../servers/settings.ts';
-import { storeDocument, type StoredDocument } from '../server/document.ts';
+import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../../lib/errors.ts';
-import { hasControls } from '../../lib/hidden.ts';
+import { hasControls } from '../../lib/hidden-characters.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
 /** Returns the schema of a whole number in a query string. */

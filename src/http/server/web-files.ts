@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { etagOf } from './document.ts';
+import { etagOf } from './stored-document.ts';
 
 /** A file that browsers load. */
 export interface WebFile {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ExecuteResult } from '../../actions/execute.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { withoutHidden } from '../../lib/hidden.ts';
+import { withoutHidden } from '../../lib/hidden-characters.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { InputRequest } from '../protocol/abilities.ts';
 import { inputRequired, type InputAnswers } from './input.ts';

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { userOfRequest } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { assertOn, assertServes } from '../../servers/admission.ts';
+import { assertOn, assertServes } from '../../servers/access.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { Environment } from '../../store/environments.ts';
 import { offeredTo } from './offered.ts';

@@ -13,7 +13,7 @@ import {
   type Result,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { severalAccounts } from '../../credentials/choices.ts';
+import { severalAccounts } from '../../credentials/active-credentials.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { initializeResult } from '../protocol/initialize.ts';
 import { discoverResult, VERSION_2026 } from '../protocol/mcp-2026.ts';

@@ -4,7 +4,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visibility.ts';
+import type { VisibleConnector } from './visible-types.ts';
 
 /* Finds the connectors and actions that a model names among the visible ones, in any letter case. */
 

@@ -1,5 +1,5 @@
 import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
-import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
+import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
 /* Texts of errors for models: the fact in our words, and the next step with the tools that the model has. */

@@ -8,7 +8,7 @@ import type { Grant } from './grant.ts';
 import { runAction } from './run-action.ts';
 import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visibility.ts';
+import type { VisibleConnector } from './visible-types.ts';
 
 const PER_PAGE = 100;
 const MAX_COMPLETIONS = 100;

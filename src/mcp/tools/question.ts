@@ -1,5 +1,5 @@
 import type { Question } from '../../actions/execute.ts';
-import { withoutHidden } from '../../lib/hidden.ts';
+import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 
 /** Limit for the shown parameters. A user would not read more before agreeing. */

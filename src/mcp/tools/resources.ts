@@ -7,7 +7,7 @@ import { readResultPage } from './large-results.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visibility.ts';
+import type { VisibleConnector } from './visible-types.ts';
 
 const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';

@@ -1,6 +1,6 @@
 import { LEFT_OUT, type Correction } from '../../connectors/forgive.ts';
 import { StoreUnavailable, type GatehouseError } from '../../lib/errors.ts';
-import { withoutHidden } from '../../lib/hidden.ts';
+import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { isContent } from './content.ts';

@@ -1,5 +1,5 @@
 import { answerError, hidesCause } from '../../lib/errors.ts';
-import { writtenOut } from '../../lib/hidden.ts';
+import { writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Context } from '../context.ts';
 import { messageOf, nextStep } from './next-steps.ts';

@@ -3,7 +3,7 @@ import type { Action } from '../../connectors/catalog.ts';
 import { checkInput } from '../../connectors/validate.ts';
 import { listCredentials } from '../../credentials/records.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
+import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import { readParameters } from './action-call.ts';

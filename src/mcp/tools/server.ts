@@ -13,7 +13,7 @@ import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
 import { createActionSearch } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
-import type { Visible } from './visibility.ts';
+import type { Visible } from './visible-types.ts';
 import { createVisibility } from './visible.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
 

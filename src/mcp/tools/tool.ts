@@ -6,7 +6,7 @@ import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
 import type { Sizing } from './sizing.ts';
 import type { SearchActions } from './action-search.ts';
-import type { Visibility, Visible } from './visibility.ts';
+import type { Visibility, Visible } from './visible-types.ts';
 import type { WorkflowTools } from './workflow-tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 

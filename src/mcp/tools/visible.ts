@@ -11,7 +11,7 @@ import type { Environment } from '../../store/environments.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';
-import type { Visible, VisibleConnector, Visibility } from './visibility.ts';
+import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;

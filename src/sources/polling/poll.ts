@@ -18,7 +18,7 @@ import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './rec
 import { continueListing, readSince, type Unreadable } from './listing.ts';
 import { beganAt, knownFrom } from './record-times.ts';
 import type { Continuation, Source } from '../source.ts';
-import { renewLease } from '../sources.ts';
+import { renewLease } from '../source-records.ts';
 
 export type PollContext = Pick<
   Context,

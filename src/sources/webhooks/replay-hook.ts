@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { credentialOf } from '../../actions/replay.ts';
+import { credentialOf } from '../../actions/example-replay.ts';
 import type { Connector } from '../../connectors/catalog.ts';
 import { SCOPES_OF_EVENTS } from '../../connectors/event-scopes.ts';
 import { type Webhooks } from '../../connectors/events-format.ts';

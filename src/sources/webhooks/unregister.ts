@@ -12,7 +12,7 @@ import {
   type RegisterContext,
   type Registration,
 } from './registrations.ts';
-import { deleteSource } from '../sources.ts';
+import { deleteSource } from '../source-records.ts';
 
 /** Longest time that the deletion of a credential waits for an app. */
 const REMOVAL_MS = 5 * SECOND;

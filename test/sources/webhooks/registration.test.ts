@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createSources } from '../../../src/sources/loops.ts';
-import { releaseSource } from '../../../src/sources/sources.ts';
+import { releaseSource } from '../../../src/sources/source-records.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import { separate, until } from '../../support/events.ts';

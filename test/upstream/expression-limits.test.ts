@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { createBoundedExpressions } from '../../src/upstream/bounded.ts';
+import { createBoundedExpressions } from '../../src/upstream/expression-limits.ts';
 
 /** Returns the arguments of the processes that this one started, on Linux. */
 function childArguments(): string[][] {
