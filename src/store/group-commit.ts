@@ -24,6 +24,7 @@ const MOST_ITEMS = 100;
  * 10 % more events a second.
  */
 const QUIET_TURNS = 2;
+const TURNS_AT_MOST = 12;
 const WAIT_AT_MOST_MS = 5;
 
 interface Entry<T, R> {
@@ -123,7 +124,8 @@ export function createRounds(db: Db): Rounds {
 
   const gather = async (): Promise<void> => {
     const end = performance.now() + WAIT_AT_MOST_MS;
-    for (let quiet = 0; quiet < QUIET_TURNS && performance.now() < end;) {
+    for (let turn = 0, quiet = 0; turn < TURNS_AT_MOST && quiet < QUIET_TURNS; turn++) {
+      if (performance.now() > end) return;
       const seen = added;
       await nextTurn();
       quiet = added === seen ? quiet + 1 : 0;
