@@ -14,7 +14,7 @@ const MAX_OPENED = 1000;
 const VERDICT_MS = 30 * SECOND;
 const MAX_VERDICTS = 1000;
 
-/** What one process remembers of credentials. */
+/** The values about credentials that a process caches. */
 export interface CredentialMemory {
   /** A user's credentials for a connector. */
   readonly choices: TtlCache<Credential[]>;
