@@ -8,6 +8,14 @@ import type { Logger } from './log.ts';
 import type { Store } from './store/open.ts';
 import type { Db } from './store/schema.ts';
 
+/** Intervals at which a process polls the store, in ms. */
+export interface Intervals {
+  /** For changes by other processes. */
+  readonly changesMs: number;
+  /** For work that other processes stored or that became due. */
+  readonly workMs: number;
+}
+
 /** The parts that every room may use. Functions take the narrow part that they need: `Pick<Base, 'db' | 'clock'>`. */
 export interface Base {
   readonly config: Config;
@@ -20,8 +28,7 @@ export interface Base {
   readonly hashKey: KeyObject;
   readonly catalog: Catalog;
   readonly outbound: Outbound;
-  /** Time between two polls for the changes of other processes, in ms. */
-  readonly changesEveryMs: number;
+  readonly intervals: Intervals;
   /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createExecutionLog } from './actions/executions.ts';
+import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
@@ -65,8 +66,8 @@ export async function openContext(
     log,
     clock = systemClock,
     catalogFolder = CATALOG_FOLDER,
-    changesEveryMs = SECOND / 2,
-  }: { log: Logger; clock?: Clock; catalogFolder?: string; changesEveryMs?: number },
+    intervals = { changesMs: SECOND / 2, workMs: SECOND },
+  }: { log: Logger; clock?: Clock; catalogFolder?: string; intervals?: Intervals },
 ): Promise<OpenContext> {
   const catalog = await loadCatalog({
     folder: catalogFolder,
@@ -84,7 +85,7 @@ export async function openContext(
     const { outbound, toReceivers, toIssuers } = createOutbounds(config);
     const executions = createExecutionLog({ db, clock, log });
     const dispatcher = new Dispatcher(
-      { db, store, clock, keys, log },
+      { db, store, clock, keys, log, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
     const limits = createLimits(config);
@@ -99,7 +100,7 @@ export async function openContext(
       hashKey,
       catalog,
       outbound,
-      changesEveryMs,
+      intervals,
       throttle: createThrottle(clock),
       executions,
       limits,

@@ -16,7 +16,7 @@ import { startSweeps, type Sweep } from './sweeps.ts';
 import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 
-type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
+type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'intervals'>;
 
 interface DispatcherOptions {
   outbound: Outbound;
@@ -26,8 +26,6 @@ interface DispatcherOptions {
   sweeps?: readonly Sweep[];
 }
 
-/** Interval of the polls that find deliveries made due by time or by another process. */
-const POLL_MS = SECOND;
 const DRAIN_MS = 20 * SECOND;
 
 /**
@@ -132,7 +130,7 @@ export class Dispatcher implements Deliveries {
       this.#sender.startAll();
       this.#handoffs.look();
       this.#claims.scan();
-    }, POLL_MS);
+    }, this.#context.intervals.workMs);
     this.#timers = [poll, startSweeps(this.#context, this.#sweeps)];
     this.#claims.scan();
   }

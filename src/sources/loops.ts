@@ -1,10 +1,9 @@
 import type { Context, Intake, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
-import { MINUTE, SECOND } from '../lib/clock.ts';
+import { MINUTE } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
 import type { Rounds } from './rounds.ts';
 
-const LOOK_EVERY_MS = SECOND;
 /** Concurrent polls of one process. A poll or a job mostly waits for an app. */
 const MAX_POLLS = 128;
 const MAX_SHORT_JOBS = 8;
@@ -50,7 +49,7 @@ export function createSources(): Sources {
   return {
     start(context) {
       served = context;
-      for (const loop of loops) loop.every(LOOK_EVERY_MS);
+      for (const loop of loops) loop.every(context.intervals.workMs);
       begun = planJob(context.db, context, {
         kind: 'forget',
         key: 'all',

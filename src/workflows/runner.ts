@@ -4,7 +4,6 @@ import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
 import type { Round } from './round.ts';
 
-const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
 /** How long close() waits for running steps. Other processes then take over their runs. */
 const DRAIN_MS = 20 * SECOND;
@@ -37,7 +36,7 @@ export function createRuns(): Runs {
   /** Starts the timer. The first look happens at the first tick, so that a start does not wait for it. */
   function start(context: Context): void {
     served = context;
-    loop.every(LOOK_EVERY_MS);
+    loop.every(context.intervals.workMs);
   }
 
   return {

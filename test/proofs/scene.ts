@@ -10,6 +10,7 @@ import { createUser } from '../../src/identity/users.ts';
 import { DAY, systemClock, type Clock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
+import { SHORT_INTERVALS } from '../support/clock.ts';
 import { eventsCatalog } from '../support/events.ts';
 
 /** A store with subscriptions, for processes that a proof starts and ends. */
@@ -92,7 +93,8 @@ export function openProof(
   catalogFolder: string,
   clock: Clock = systemClock,
 ): Promise<OpenContext> {
-  return openContext(config, { log: createLog(config.logLevel, process.stderr), catalogFolder, clock });
+  const log = createLog(config.logLevel, process.stderr);
+  return openContext(config, { log, catalogFolder, clock, intervals: SHORT_INTERVALS });
 }
 
 /** Returns the numbers that are missing between 1 and the highest one. */

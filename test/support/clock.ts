@@ -1,4 +1,8 @@
+import type { Intervals } from '../../src/base.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+
+/** Polls in the tests. The polls of a released Gatehouse are about ten times as far apart. */
+export const SHORT_INTERVALS: Intervals = { changesMs: 50, workMs: 100 };
 
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {

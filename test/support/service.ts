@@ -9,6 +9,7 @@ import { ensureKeys } from '../../src/identity/api-keys.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
+import { SHORT_INTERVALS } from './clock.ts';
 import { lendKept, returnKept } from './kept.ts';
 import { freshDatabase, type StoreKind } from './stores.ts';
 
@@ -53,8 +54,6 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   clock?: Clock;
   catalogFolder?: string;
-  /** Time between two polls for the changes of other processes, in ms. */
-  changesEveryMs?: number;
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -83,7 +82,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.catalogFolder ? { catalogFolder: options.catalogFolder } : {}),
-    changesEveryMs: options.changesEveryMs ?? 50,
+    intervals: SHORT_INTERVALS,
   });
   await ensureKeys(context, { development: developmentKey, production: productionKey });
   const app = await listen(context);

@@ -4,6 +4,7 @@ import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';
+import { SHORT_INTERVALS } from './clock.ts';
 
 /*
  * One of several serving processes over the same database, to be killed. The first message starts it, and each says how
@@ -23,6 +24,11 @@ let aheadMs = 0;
 process.on('message', (message) => (aheadMs = Number(message)));
 await once(process, 'message');
 const clock = { now: () => Date.now() + aheadMs };
-const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder, clock });
+const context = await openContext(readConfig(env), {
+  log: createLog('silent'),
+  catalogFolder,
+  clock,
+  intervals: SHORT_INTERVALS,
+});
 const app = await listen(context);
 process.send?.({ url: `http://127.0.0.1:${app.port}` } satisfies Serving);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../../base.ts';
-import { MINUTE, SECOND } from '../../lib/clock.ts';
+import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError, ownWords } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Abilities, InputRequest } from '../protocol/abilities.ts';
@@ -9,7 +9,6 @@ import type { Inputs } from './input.ts';
 
 /** How long a client's user may take to answer. */
 const PATIENCE_MS = 10 * MINUTE;
-const LOOK_EVERY_MS = SECOND;
 
 /** A link that the client is asked to open for its user (URL mode elicitation). */
 export interface UrlElicitation {
@@ -30,7 +29,7 @@ export interface Askable {
   notify(method: string, params?: JsonObject): void;
 }
 
-type LookContext = Pick<Base, 'db' | 'clock' | 'log'>;
+type LookContext = Pick<Base, 'db' | 'clock' | 'log' | 'intervals'>;
 
 /**
  * Returns the inputs of a call in a session. Questions are sent with `send` on the answer's stream while the call
@@ -102,11 +101,11 @@ async function announce(context: LookContext, session: Askable, elicitationId: s
 }
 
 /**
- * Waits until a connect session ends. Polls the store once a second, because another process may record the end.
+ * Waits until a connect session ends. Polls the store, because another process may record the end.
  * Rejects when the signal aborts.
  */
 export async function connectEnd(
-  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  { db, clock, intervals }: Pick<Base, 'db' | 'clock' | 'intervals'>,
   sessionId: string,
   signal: AbortSignal,
 ): Promise<'succeeded' | 'failed' | 'gone'> {
@@ -118,6 +117,6 @@ export async function connectEnd(
       .executeTakeFirst();
     if (!found || found.expires_at < clock.now()) return 'gone';
     if (found.status === 'succeeded' || found.status === 'failed') return found.status;
-    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false });
+    await sleep(intervals.workMs, undefined, { signal, ref: false });
   }
 }

@@ -30,7 +30,7 @@ export interface Exchange {
 }
 
 export function createExchange(
-  context: Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog'>,
+  context: Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'intervals'>,
   core: McpCore,
   { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {

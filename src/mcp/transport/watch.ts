@@ -58,10 +58,7 @@ export interface Watch {
   close(): void;
 }
 
-type WatchContext = Pick<
-  Context,
-  'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'changesEveryMs'
->;
+type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'intervals'>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
 /** State of one watcher between checks. */
@@ -150,7 +147,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     look()
       .catch((error: unknown) => context.log.warn({ err: error }, 'check for changes failed'))
       .finally(() => (looking = false));
-  }, context.changesEveryMs);
+  }, context.intervals.changesMs);
   timer.unref();
 
   return {
