@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SHORT_INTERVALS } from './clock.ts';
+import { until } from './events.ts';
+import { connectClient } from './mcp.ts';
+import type { Service } from './service.ts';
+
+/** Records the tables that a process reads outside of transactions. One record at a time. */
+export function recordReads({ context: { db } }: Service): Disposable & { tables: string[] } {
+  const original = db.selectFrom.bind(db);
+  const tables: string[] = [];
+  Object.defineProperty(db, 'selectFrom', {
+    configurable: true,
+    value: (...args: Parameters<typeof db.selectFrom>) => {
+      tables.push(String(args[0]));
+      return original(...args);
+    },
+  });
+  return { tables, [Symbol.dispose]: () => void Reflect.deleteProperty(db, 'selectFrom') };
+}
+
+/** Returns how many polls for changes a record contains. */
+export const pollsIn = (tables: readonly string[]): number =>
+  tables.filter((table) => table === 'changes').length;
+
+/**
+ * Waits until a process has polled this many times for changes. It polls while a client listens.
+ * @returns the tables that it read meanwhile.
+ */
+export async function polled(service: Service, times = 2): Promise<string[]> {
+  using reads = recordReads(service);
+  // Polls do not overlap, so the next one begins after the last one.
+  await until(() => pollsIn(reads.tables) > times);
+  return reads.tables;
+}
+
+/** Waits for as many polls, whether or not a client listens: timers of one process fire in their order. */
+export const pollIntervals = (times = 4): Promise<void> => sleep(times * SHORT_INTERVALS.changesMs);
+
+/** Connects a client, and waits until its standing stream is open and was checked once. */
+export async function connectListener(
+  service: Service,
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<Client> {
+  const streams: ServerResponse[] = [];
+  const onRequest = ({ method }: IncomingMessage, res: ServerResponse) =>
+    void (method === 'GET' && streams.push(res));
+  service.app.server.on('request', onRequest);
+  const client = await connectClient(url, headers);
+  // The standing stream opens after connect().
+  await until(() => streams.some(({ headersSent }) => headersSent));
+  service.app.server.off('request', onRequest);
+  await polled(service);
+  return client;
+}
