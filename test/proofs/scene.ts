@@ -50,7 +50,6 @@ export async function openScene(
     async [Symbol.asyncDispose]() {
       await context.close();
       rmSync(env.GATEHOUSE_HOME, { recursive: true, force: true });
-      rmSync(catalogFolder, { recursive: true, force: true });
     },
   };
 }

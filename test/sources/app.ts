@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
@@ -129,6 +129,18 @@ webhooks:
 /** Topic of a webhook of the app. */
 type Word = 'made' | 'changed' | 'gone' | 'told' | 'hinted';
 
+let catalog: string | undefined;
+
+/** Creates the catalogue of all connectors. Its definitions are checked once for all tests. */
+function newCatalog(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
+  for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
+    mkdirSync(join(folder, id));
+    writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
+  }
+  return folder;
+}
+
 export type TestedApp = Awaited<ReturnType<typeof openApp>>;
 
 /**
@@ -136,17 +148,13 @@ export type TestedApp = Awaited<ReturnType<typeof openApp>>;
  * Both follow one clock.
  */
 export async function openApp(kind: StoreKind = 'sqlite') {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
-  for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
-    mkdirSync(join(folder, id));
-    writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
-  }
+  const catalogFolder = (catalog ??= newCatalog());
   const clock = manualClock();
   const upstream = await startUpstream();
   const service = await startService({
     kind,
     clock,
-    catalogFolder: folder,
+    catalogFolder,
     env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn' },
   });
   const { context } = service;
@@ -176,7 +184,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     userId,
     origin: upstream.origin,
     /** Folder of the connector files. */
-    catalogFolder: folder,
+    catalogFolder,
     send,
     /** Account id that the app returns. */
     account: 'acct_1',
@@ -337,7 +345,6 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     async [Symbol.asyncDispose]() {
       await service.stop();
       await upstream[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 

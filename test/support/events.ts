@@ -8,8 +8,12 @@ import type { NewEvent } from '../../src/outbox/event.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
-/** Creates a catalogue with the sandbox and one app that has all three models, none of them native. */
-export function eventsCatalog(): string {
+let catalog: string | undefined;
+
+/** Returns a catalogue with the sandbox and one app that has all three models, none of them native. */
+export const eventsCatalog = (): string => (catalog ??= newCatalog());
+
+function newCatalog(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-events-'));
   mkdirSync(join(folder, 'shop'));
   cpSync(join(CATALOG_FOLDER, 'sandbox'), join(folder, 'sandbox'), { recursive: true });

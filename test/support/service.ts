@@ -10,7 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
 import { SHORT_INTERVALS } from './clock.ts';
-import { lendKept, returnKept } from './kept.ts';
+import { lendDatabase, lendKept, returnKept } from './kept.ts';
 import { freshDatabase, type StoreKind } from './stores.ts';
 
 /** A real Gatehouse on a free port of 127.0.0.1, over a database and a home of its own. */
@@ -58,8 +58,8 @@ export interface ServiceOptions {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
-  // Definitions of its own catalogue cannot be shared.
-  if (!options.catalogFolder) lendKept(home);
+  lendKept(home, options.catalogFolder);
+  if (options.kind !== 'postgres') lendDatabase(home);
   const fresh = options.kind === 'postgres' ? await freshDatabase('postgres') : undefined;
   const env = {
     GATEHOUSE_HOME: home,
@@ -112,7 +112,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await app.close();
     await context.close();
     await fresh?.remove();
-    if (!options.catalogFolder) returnKept(home);
+    returnKept(home, options.catalogFolder);
     rmSync(home, { recursive: true, force: true });
   };
   return {

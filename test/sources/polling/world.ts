@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -131,19 +131,27 @@ export interface Outcome {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** Starts a Gatehouse whose sources are polled when a test calls it, and a shop. One clock drives both. */
-export async function openWorld() {
+let catalog: string | undefined;
+
+/** Creates the catalogue of the shops. Its definitions are checked once for all tests. */
+function newCatalog(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
   for (const style of [...POLLED, ...WITH_WEBHOOKS]) {
     const { id, text } = shopConnector(style);
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), text);
   }
+  return folder;
+}
+
+/** Starts a Gatehouse whose sources are polled when a test calls it, and a shop. One clock drives both. */
+export async function openWorld() {
+  const catalogFolder = (catalog ??= newCatalog());
   const clock = manualClock();
   const shop = await startShop();
   const service = await startService({
     clock,
-    catalogFolder: folder,
+    catalogFolder,
     env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'error' },
   });
   await service.context.sources.close();
@@ -402,7 +410,6 @@ export async function openWorld() {
     async [Symbol.asyncDispose]() {
       await service.stop();
       await shop.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
