@@ -78,7 +78,7 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
 
 /** The parts of a transport that answer its requests. */
 interface Answering {
-  context: Pick<Base, 'db' | 'clock' | 'log'>;
+  context: Pick<Base, 'db' | 'clock' | 'log' | 'intervals'>;
   core: McpCore;
   watch: Watch;
 }
