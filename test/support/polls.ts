@@ -26,7 +26,7 @@ export const pollsIn = (tables: readonly string[]): number =>
 
 /**
  * Waits until a process has polled this many times for changes. It polls while a client listens.
- * @returns the tables that it read meanwhile.
+ * @returns the tables that it read until then.
  */
 export async function polled(service: Service, times = 2): Promise<string[]> {
   using reads = recordReads(service);

@@ -48,7 +48,7 @@ export interface Mcp2026Exchange {
 }
 
 export function createMcp2026Exchange(
-  context: Pick<Base, 'db' | 'keys' | 'clock' | 'catalog' | 'log'>,
+  context: Pick<Base, 'db' | 'keys' | 'clock' | 'catalog' | 'log' | 'intervals'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
 ): Mcp2026Exchange {
   return {
