@@ -199,13 +199,10 @@ async function updateReceivers(tx: Tx, outcomes: readonly Outcome[], now: number
     if (holdUntil !== undefined) await hold(tx, subscriptionId, holdUntil);
     const address = succeeded.get(subscriptionId);
     if (address !== undefined) {
-      await tx
-        .updateTable('subscriptions')
-        .set({ failing_since: null })
-        .where('subscription_id', '=', subscriptionId)
-        .where('failing_since', 'is not', null)
-        .where('address', '=', address)
-        .execute();
+      await sql`update subscriptions set failing_since = null
+        where subscription_id = ${subscriptionId} and failing_since is not null and address = ${address}`.execute(
+        tx,
+      );
       if (!failed.get(subscriptionId)?.gone) continue;
     }
     const outcome = failed.get(subscriptionId);

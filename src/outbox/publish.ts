@@ -237,11 +237,9 @@ async function number(tx: Tx, row: SubscriptionRow, count: number): Promise<numb
 /** Numbers a locked row without `returning`, which costs SQLite as much as the update does. */
 async function numberLocked(tx: Tx, row: SubscriptionRow, count: number): Promise<number> {
   const last = row.sequence + count;
-  await tx
-    .updateTable('subscriptions')
-    .set({ sequence: last })
-    .where('subscription_id', '=', row.subscription_id)
-    .execute();
+  await sql`update subscriptions set sequence = ${last} where subscription_id = ${row.subscription_id}`.execute(
+    tx,
+  );
   return last;
 }
 

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { chunksOf } from '../../store/batches.ts';
 import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
@@ -142,12 +142,10 @@ async function storedFacts(
   const found = new Map<string, StoredFacts>();
   for (const some of chunksOf(records)) {
     const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
-    const rows = await tx
-      .selectFrom('seen')
-      .select(['key', 'state', 'seen_at'])
-      .where('source_id', '=', sourceId)
-      .where('key', 'in', keys)
-      .execute();
+    const { rows } = await sql<Pick<Tables['seen'], 'key' | 'state' | 'seen_at'>>`
+      select key, state, seen_at from seen where source_id = ${sourceId} and key in (${sql.join(keys)})`.execute(
+      tx,
+    );
     for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
   }
   return found;
