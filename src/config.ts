@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
+import { thrownMessage } from './lib/errors.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -85,7 +86,7 @@ export function readConfig(env: Environment = process.env): Config {
     try {
       return parse(text);
     } catch (error) {
-      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`${name}: ${thrownMessage(error)}`);
       return fallback;
     }
   };
@@ -177,7 +178,7 @@ function masterKeyFile(text: string): string {
   try {
     keys = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`${path} cannot be read: ${thrownMessage(error)}`, {
       cause: error,
     });
   }

@@ -34,7 +34,7 @@ const ALLOWED: Record<string, string[]> = {
     'servers',
   ],
   connect: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity', 'credentials', 'servers'],
-  unified: ['lib', 'store', 'crypto', 'connectors', 'upstream', 'credentials', 'actions'],
+  unified: ['lib', 'store', 'connectors', 'upstream', 'credentials', 'actions'],
   outbox: ['lib', 'store', 'connectors', 'base.ts', 'runtime'],
   sources: [
     'lib',

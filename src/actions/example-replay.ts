@@ -6,7 +6,7 @@ import type { Base } from '../base.ts';
 import { checkFields, storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/sealed-values.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
-import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
@@ -31,7 +31,7 @@ export async function replayExample(
   if (!action) return [{ field: 'action', rule: `"${example.action}" is no action of this connector` }];
   const credential = credentialOf(connector, example);
   if (Array.isArray(credential)) return credential;
-  const input = toJson(example.input);
+  const input = asJson(example.input);
   if (!isJsonObject(input)) return [{ field: 'input', rule: 'must be a mapping' }];
   const badInput = checkInput(action, input);
   if (badInput.length > 0) return badInput.map(({ field, rule }) => ({ field: `input.${field}`, rule }));
@@ -159,7 +159,7 @@ function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault
     if (actual !== wanted) faults.push(differs(`request.headers.${name}`, wanted, actual));
   }
   if (request.body === undefined) return faults;
-  const wanted = toJson(request.body);
+  const wanted = asJson(request.body);
   const body = alike(bodyOf(sent, headers['content-type'] ?? '', wanted), wanted);
   if (!isDeepStrictEqual(body, wanted)) faults.push(differs('request.body', wanted, body));
   return faults;
@@ -198,7 +198,7 @@ function outcomeFaults(got: Outcome, example: ActionExample): Fault[] {
     return faults;
   }
   if (error) return [differs('error', error.code, got.value)];
-  if (output === undefined || isDeepStrictEqual(got.value, toJson(output))) return [];
+  if (output === undefined || isDeepStrictEqual(got.value, asJson(output))) return [];
   return [differs('output', output, got.value)];
 }
 
@@ -221,9 +221,4 @@ function differs(field: string, wanted: unknown, actual: unknown): Fault {
 
 function lowerCase(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** Returns YAML data as JSON. */
-function toJson(value: unknown): Json {
-  return value === undefined ? null : parseJson(JSON.stringify(value));
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import { sha256 } from '../crypto/key-ring.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
-import { ERROR_CODES, GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest, isErrorCode, type ErrorCode } from '../lib/errors.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
 import { keepRenewing, LEASE_MS } from '../runtime/lease.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 import { hadNoEffect, isOutcomeUnknown, outcomeUnknown } from '../upstream/outcome.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
@@ -247,8 +247,4 @@ function abandoned(): GatehouseError {
 
 function binding(keyHash: string): string {
   return `idempotency|${keyHash}`;
-}
-
-function isErrorCode(code: unknown): boolean {
-  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
 }

@@ -1,6 +1,5 @@
 import type { Action } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
-import { sha256 } from '../crypto/key-ring.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
@@ -12,6 +11,7 @@ import { defaultLimit, readPage } from './pages.ts';
 import type { ListPage, ListSource, Window } from './list-page.ts';
 import type { UpstreamPage } from './places.ts';
 import { storedPositions } from './positions.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 /** Maximum number of records of one page, whatever the third party allows. */
 const MAX_LIMIT = 50;

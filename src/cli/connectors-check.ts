@@ -13,7 +13,7 @@ import { parseConnector, parseYaml, withLine } from '../connectors/parse.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { Fault } from '../lib/errors.ts';
+import { thrownMessage, type Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
 import { replayUnified } from '../unified/replay-mapping.ts';
 import { scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
@@ -196,6 +196,6 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new StartError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartError(`Cannot read ${file}: ${thrownMessage(error)}`);
   }
 }

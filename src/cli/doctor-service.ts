@@ -8,6 +8,7 @@ import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Finding } from './finding.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 /** Checks that the port is free, or used by a healthy Gatehouse. */
 export async function checkPort({ host, port }: Config): Promise<Finding> {
@@ -65,7 +66,7 @@ export async function checkCatalogue(
     const ids = catalogue.connectors('development').map(({ connectorId }) => connectorId);
     return { name, state: 'ok', found: `${ids.length}: ${ids.join(', ')}` };
   } catch (error) {
-    return { name, state: 'fail', found: reasonOf(error), fix: CHECK_FILE };
+    return { name, state: 'fail', found: thrownMessage(error), fix: CHECK_FILE };
   }
 }
 
@@ -76,7 +77,7 @@ export function checkOutbound(config: Config): Finding[] {
   try {
     void createOutbound({ allowedNetworks, allowPrivateNetwork, egressProxy, caFile }).close();
   } catch (error) {
-    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Fix GATEHOUSE_CA_FILE.' }];
+    return [{ name, state: 'fail', found: thrownMessage(error), fix: 'Fix GATEHOUSE_CA_FILE.' }];
   }
   const proxy = egressProxy ? ', through the proxy' : '';
   if (allowPrivateNetwork) {
@@ -140,8 +141,4 @@ async function isHealthy(host: string, port: number): Promise<boolean> {
   } finally {
     await outbound.close();
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

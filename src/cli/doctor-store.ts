@@ -10,6 +10,7 @@ import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { probeWrite } from '../store/write-probe.ts';
 import type { Finding } from './finding.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 const MOST_SKEW_MS = 30 * SECOND;
 /** Below the space that the write-ahead log and a day of executions may take. */
@@ -44,7 +45,7 @@ export function checkHome({ home }: Config): Finding {
     }
     return { name, state: 'ok', found: `${home} is writable` };
   } catch (error) {
-    return { name, state: 'fail', found: `${home}: ${reasonOf(error)}`, fix };
+    return { name, state: 'fail', found: `${home}: ${thrownMessage(error)}`, fix };
   }
 }
 
@@ -60,7 +61,7 @@ export function checkMasterKey(config: Config): Finding {
     return {
       name,
       state: 'fail',
-      found: reasonOf(error),
+      found: thrownMessage(error),
       fix: 'Put the right key back; without it nothing opens.',
     };
   }
@@ -84,7 +85,9 @@ export async function checkStore(config: Config): Promise<Finding[]> {
       await checkClock(store),
     ];
   } catch (error) {
-    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Fix DATABASE_URL, or start the database.' }];
+    return [
+      { name, state: 'fail', found: thrownMessage(error), fix: 'Fix DATABASE_URL, or start the database.' },
+    ];
   }
 }
 
@@ -124,7 +127,7 @@ async function checkWrites({ database }: Config, { db }: Store): Promise<Finding
   try {
     await probeWrite(db, systemClock.now());
   } catch (error) {
-    return { name, state: 'fail', found: `the database takes no writes: ${reasonOf(error)}`, fix };
+    return { name, state: 'fail', found: `the database takes no writes: ${thrownMessage(error)}`, fix };
   }
   if (database.kind !== 'sqlite') return { name, state: 'ok', found: 'the database takes writes' };
   const { bavail, bsize } = statfsSync(dirname(database.path));
@@ -155,7 +158,7 @@ async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
     await loadHashKey({ db, keys, clock: systemClock });
     return { name, state: 'ok', found: `opens with key ${keys.keyId}` };
   } catch (error) {
-    return { name, state: 'fail', found: reasonOf(error) };
+    return { name, state: 'fail', found: thrownMessage(error) };
   }
 }
 
@@ -199,8 +202,4 @@ function keyFile({ home }: Config): string {
 function nearest(path: string): string {
   const parent = dirname(path);
   return existsSync(parent) || parent === path ? parent : nearest(parent);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { StartError } from './faults.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 /** Returns the file of the first API keys, for a start without a terminal. */
 export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
@@ -31,7 +32,7 @@ export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): stri
     return file;
   } catch (error) {
     rmSync(draft, { force: true });
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = thrownMessage(error);
     throw new StartError(
       `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
     );

@@ -1,10 +1,11 @@
 import type { Action, Connector, Home } from './catalog.ts';
 import { effectsIn, gravestOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
-import { definitionOf, fingerprintOf, hashOf } from './definition-hashes.ts';
+import { definitionOf, hashOf } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 /** Returns the runtime form of a checked connector file. Schemas are built at their first use. */
 export function compileConnector(definition: ConnectorFile, home: Home): Connector {
@@ -25,7 +26,7 @@ export function compileConnector(definition: ConnectorFile, home: Home): Connect
     internal: new Map(internal),
     ...home,
     get fingerprint() {
-      return (fingerprint ??= fingerprintOf(JSON.stringify(definition)));
+      return (fingerprint ??= sha256(JSON.stringify(definition)));
     },
   };
 }
@@ -61,7 +62,7 @@ export function unopenedConnector(
       return whole().internal;
     },
     get fingerprint() {
-      return (fingerprint ??= fingerprintOf(text()));
+      return (fingerprint ??= sha256(text()));
     },
   };
 }

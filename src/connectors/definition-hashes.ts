@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import type { Action } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 /**
  * Returns the part of an action that an operator approves: everything that a model and a person see of it, and the
@@ -31,10 +31,5 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
 
 /** Returns the same hash for equal definitions, in any order of their members. */
 export function hashOf(definition: JsonObject): string {
-  return createHash('sha256').update(canonicalJson(definition)).digest('base64url');
-}
-
-/** Returns the fingerprint of a connector. `text` is its definition as JSON. */
-export function fingerprintOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+  return sha256(canonicalJson(definition));
 }

@@ -4,7 +4,8 @@ import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from 
 import { unopenedConnector, type ConnectorHead } from './compile.ts';
 import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
-import { readShipped, textHashOf } from './shipped.ts';
+import { readShipped } from './shipped.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`, and those of `testFolder`, whose third party is this process. Without
@@ -66,7 +67,7 @@ async function readDefinitions(
   const faults: FileFault[] = [];
   for (const file of files) {
     const text = readFileSync(file.path, 'utf8');
-    const known = shipped.get(textHashOf(text));
+    const known = shipped.get(sha256(text));
     if (known?.head.id === file.id) {
       definitions.push(known);
       continue;

@@ -4,6 +4,7 @@ import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
@@ -101,7 +102,7 @@ export function parseYaml(
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return { value, lineOf: lineFinder(document.contents, lines) };
   } catch (error) {
-    const rule = error instanceof Error ? error.message : String(error);
+    const rule = thrownMessage(error);
     return faulty([{ file, path: '', rule: `cannot be read: ${rule}` }]);
   }
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ConnectorHead } from './compile.ts';
@@ -15,9 +14,4 @@ export type ShippedHead = ConnectorHead & { textHash: string };
 export function readShipped(): Map<string, CachedDefinition> {
   const shipped = readCached<ShippedHead>(PATH) ?? [];
   return new Map(shipped.map((one) => [one.head.textHash, one]));
-}
-
-/** Returns the hash by which a connector file's text is found. */
-export function textHashOf(text: string): string {
-  return hash('sha256', text, 'base64url');
 }

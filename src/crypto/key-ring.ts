@@ -3,7 +3,6 @@ import {
   createDecipheriv,
   createHmac,
   createSecretKey,
-  hash,
   randomBytes,
   type KeyObject,
 } from 'node:crypto';
@@ -13,6 +12,7 @@ import type { ZodType } from 'zod';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key-text.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -116,7 +116,7 @@ export function loadKeyRing(
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new KeyError(`Cannot read the master key file ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new KeyError(`Cannot read the master key file ${path}: ${thrownMessage(error)}`, { cause: error });
   }
   const ring = createKeyRing(text.split(/[\s,]+/).filter((part) => part !== ''));
   if ((statSync(path).mode & 0o077) !== 0) {
@@ -142,7 +142,7 @@ function createKeyFile(path: string): void {
     }
   } catch (error) {
     throw new KeyError(
-      `Cannot write the master key file ${path}: ${reasonOf(error)}. Set GATEHOUSE_HOME to a folder that this user may write.`,
+      `Cannot write the master key file ${path}: ${thrownMessage(error)}. Set GATEHOUSE_HOME to a folder that this user may write.`,
       { cause: error },
     );
   }
@@ -167,13 +167,4 @@ function decrypt(key: KeyObject, text: string, bound: string): Buffer {
     .setAAD(Buffer.from(bound, 'utf8'))
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-}
-
-/** Returns SHA-256 in base64url, for lookups of high-entropy values and for request fingerprints. */
-export function sha256(text: string): string {
-  return hash('sha256', text, 'base64url');
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import type { Db, DbOrTx } from '../store/schema.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 type SecretContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
@@ -49,7 +50,7 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
   try {
     return createSecretKey(Buffer.from(keys.open(row.sealed, `secret|${name}`), 'base64'));
   } catch (cause) {
-    throw new SealedSecretError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new SealedSecretError(thrownMessage(cause), { cause });
   }
 }
 

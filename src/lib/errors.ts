@@ -193,3 +193,12 @@ export function publicError(thrown: unknown): GatehouseError {
     },
   );
 }
+
+/** Returns the message of anything that was thrown. */
+export function thrownMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}

@@ -103,3 +103,8 @@ function namesIn(path: string): string[] {
     ? path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'))
     : path.split('.');
 }
+
+/** Returns a value as JSON would read it back; null for undefined. */
+export function asJson(value: unknown): Json {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}

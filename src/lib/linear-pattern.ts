@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Re2Module from 're2js';
+import { thrownMessage } from './errors.ts';
 
 /*
  * Patterns from a file or a caller. RE2 matches them, whose time grows linearly with the text. The engine of
@@ -67,7 +68,7 @@ export function patternFault(source: string): string | undefined {
     compilePattern(source);
     return undefined;
   } catch (error) {
-    return reasonOf(error);
+    return thrownMessage(error);
   }
 }
 
@@ -125,7 +126,7 @@ function compileRe2(source: string, flags: string): Re2Module.RE2JS {
   try {
     compiled = RE2JS.compile(RE2JS.translateRegExp(source), ignoreCase | multiline);
   } catch (error) {
-    throw new Error(`${RE2_RULE}: ${reasonOf(error).replace('error parsing regexp: ', '')}`, {
+    throw new Error(`${RE2_RULE}: ${thrownMessage(error).replace('error parsing regexp: ', '')}`, {
       cause: error,
     });
   }
@@ -139,10 +140,6 @@ function assertEcmaScript(source: string): void {
   try {
     RegExp(source, 'u');
   } catch (error) {
-    throw new Error(`must be a regular expression: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`must be a regular expression: ${thrownMessage(error)}`, { cause: error });
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from './oauth-tokens.ts';
+import { escapeHtml } from '../lib/html.ts';
 
 /** The content of the consent page. */
 export interface ConsentView {
@@ -47,16 +48,16 @@ export function pageHeaders(): Record<string, string> {
  */
 export function consentPage(view: ConsentView): string {
   const { clientName, scopes, returnsTo, request, account, fault } = view;
-  const client = escape(clientName);
+  const client = escapeHtml(clientName);
   return page(
     `Allow ${client}?`,
     `<h1>${client} wants to use your shop</h1>
 <p class="soft">A shop to practise with. Nothing in it is real, and nothing leaves this machine.</p>
 <form method="post" action="authorize">
-<input type="hidden" name="request" value="${escape(request)}">
+<input type="hidden" name="request" value="${escapeHtml(request)}">
 <label for="account">Name of the shop</label>
-<input id="account" name="account" value="${escape(account)}" maxlength="${MAX_ACCOUNT_CHARS}" required autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${fault ? 'fault ' : ''}help"${fault ? ' aria-invalid="true" autofocus' : ''}>
-${fault ? `<p class="fault" id="fault">${escape(fault)}</p>` : ''}
+<input id="account" name="account" value="${escapeHtml(account)}" maxlength="${MAX_ACCOUNT_CHARS}" required autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${fault ? 'fault ' : ''}help"${fault ? ' aria-invalid="true" autofocus' : ''}>
+${fault ? `<p class="fault" id="fault">${escapeHtml(fault)}</p>` : ''}
 <p class="help" id="help">Any name will do. Each name opens a shop of its own, the same name the same shop again.</p>
 <h2>${client} will be able to</h2>
 <ul>
@@ -67,7 +68,7 @@ ${scopes.map((scope) => `<li><strong>${MEANING[scope][0]}</strong> ${MEANING[sco
 <button name="decision" value="deny" class="quiet" formnovalidate>Deny</button>
 </div>
 </form>
-<p class="foot">Either way you go back to <b>${escape(returnsTo)}</b>.</p>`,
+<p class="foot">Either way you go back to <b>${escapeHtml(returnsTo)}</b>.</p>`,
   );
 }
 
@@ -76,7 +77,7 @@ export function refusalPage(message: string): string {
   return page(
     'This did not work',
     `<h1>This did not work</h1>
-<p role="alert">${escape(message)}</p>
+<p role="alert">${escapeHtml(message)}</p>
 <p class="soft">Close this page and start again in the app that sent you here.</p>`,
   );
 }
@@ -99,14 +100,6 @@ ${content}
 </body>
 </html>
 `;
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }
 
 const MARK =

@@ -1,8 +1,9 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { DAY, MINUTE, SECOND, type Clock } from '../lib/clock.ts';
 import { identityOf, keyOfName } from './accounts.ts';
 import { Refusal } from './answers.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 export const SCOPES = ['read', 'write'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -109,7 +110,7 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
       if (code.redirectUri !== redirectUri) {
         throw invalidGrant('redirect_uri is not the one that the code was made for.');
       }
-      if (createHash('sha256').update(verifier).digest('base64url') !== code.challenge) {
+      if (sha256(verifier) !== code.challenge) {
         throw invalidGrant('code_verifier does not fit the code_challenge.');
       }
       return answer(code, 0);

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Action } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
-import { sha256 } from '../crypto/key-ring.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 
 import { STALE_MS } from '../identity/caller.ts';
@@ -10,6 +9,7 @@ import { createLivePins, type Pins } from './pins.ts';
 import { findServer, findServerByToken, type McpServer } from './records.ts';
 import { countEntries, decide, type Decision, type Restrictions } from './restrictions.ts';
 import { readSettings } from './settings.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 const MAX_KEPT = 10_000;
 /** Limit of list entries whose decisions are cached; a compiled entry takes about a kilobyte. */

@@ -1,10 +1,10 @@
-import { sha256 } from '../crypto/key-ring.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { ensureBaseline, hashesIn, keyOf, othersOf, type DefinitionName } from './approvals.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 /** The filter of servers with `pinTools`: only definitions that equal the approved ones pass. */
 export interface Pins {

@@ -10,6 +10,7 @@ import type { Db, DbOrTx, Tables } from './schema.ts';
 import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
+import { thrownMessage } from '../lib/errors.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
 export interface Store extends AsyncDisposable {
@@ -66,7 +67,7 @@ function openSqlite(path: string): Store {
     sqlite.pragma('trusted_schema = OFF');
     sqlite.pragma('journal_size_limit = 67108864');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = thrownMessage(error);
     throw new StoreError(
       `Cannot open the database ${path}: ${reason}. Check that the folder exists and is writable by this user, ` +
         'or set GATEHOUSE_HOME or DATABASE_URL.',
@@ -89,7 +90,7 @@ async function openPostgres(url: string, silentMs: number | undefined): Promise<
     client.release();
   } catch (error) {
     await pool.end();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = thrownMessage(error);
     throw new StoreError(`Cannot connect to the PostgreSQL server of DATABASE_URL: ${reason}`, {
       cause: error,
     });

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../lib/errors.ts';
+import { StoreUnavailable, thrownMessage } from '../lib/errors.ts';
 
 /** Prefixes of codes that mean: the disk is full or gone, or another process holds the database for too long. */
 const SQLITE = [
@@ -30,7 +30,7 @@ export function postgresFailure(error: unknown): unknown {
 }
 
 function unavailable(cause: unknown): StoreUnavailable {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = thrownMessage(cause);
   return new StoreUnavailable(message, { cause });
 }
 

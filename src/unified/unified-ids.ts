@@ -1,6 +1,6 @@
 import type { EventScope } from '../connectors/event-scopes.ts';
-import { sha256 } from '../crypto/key-ring.ts';
 import { memoByText } from '../lib/memo.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 const KINDS = {
   'commerce/customers': 'customer',

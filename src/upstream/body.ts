@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { invalidRequest } from '../lib/errors.ts';
-import type { JsonObject, Json } from '../lib/json.ts';
+import { asJson, type JsonObject, type Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
 import type { UpstreamCall } from './upstream-call.ts';
@@ -79,7 +79,7 @@ function addOwnMembers(
   { fixed, body, email }: UpstreamCall['action']['definition'],
   input: JsonObject,
 ): void {
-  for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, toJson(value));
+  for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, asJson(value));
   for (const [name, parameter] of Object.entries(body)) {
     const given = input[name];
     if (given === undefined) continue;
@@ -234,9 +234,4 @@ function memberPairs(
   return Object.entries(value).flatMap(([name, member]) =>
     memberPairs(`${wire}[${name}]`, `${path}.${name}`, { value: member, styles }),
   );
-}
-
-/** Returns fixed members of a file, which are JSON by their nature. */
-function toJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value ?? null));
 }

@@ -1,12 +1,12 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Base } from '../base.ts';
 import { idempotencyConflict } from '../actions/idempotency.ts';
-import { sha256 } from '../crypto/key-ring.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
+import { sha256 } from '../lib/sha256.ts';
 
 export type InstallationRow = Selectable<Tables['workflow_installations']>;
 export type RunRow = Selectable<Tables['workflow_runs']>;

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../connectors/format.ts';
 import { checkValue } from '../connectors/validate.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { canonicalJson, isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
 
 /**
  * Configurable fields: a JSON Schema object. Two versions have the same fields when names, types, formats, enums and
@@ -40,7 +40,7 @@ function fieldsOf(schema: JsonSchema): Map<string, string> {
   ]);
   // Keywords of the whole schema, other than its members, count as a field without a name.
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
-  const whole = essence(toJson(rest));
+  const whole = essence(asJson(rest));
   const extra = list(schema['required']).filter(
     (name) => !isJsonObject(schema['properties']) || !Object.hasOwn(schema['properties'], String(name)),
   );
@@ -144,15 +144,11 @@ export function fieldNames(schema: JsonSchema): string[] {
 }
 
 function members(value: unknown): JsonObject {
-  const json = toJson(value);
+  const json = asJson(value);
   return isJsonObject(json) ? json : {};
 }
 
 function list(value: unknown): Json[] {
-  const json = toJson(value);
+  const json = asJson(value);
   return Array.isArray(json) ? json : [];
-}
-
-function toJson(value: unknown): Json {
-  return value === undefined ? null : JSON.parse(JSON.stringify(value));
 }

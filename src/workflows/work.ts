@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
 import { storedDefinition, type Definition } from './definition.ts';
@@ -95,7 +95,7 @@ export function loggedError(
 ): string {
   const { code, message, details } = error;
   const facts: Json = { ...(stepId === undefined ? {} : { stepId }), code, error: message };
-  const whole: Json = details === undefined ? facts : JSON.parse(JSON.stringify({ ...facts, details }));
+  const whole: Json = details === undefined ? facts : asJson({ ...facts, details });
   const text = JSON.stringify(scrubJson(whole, secrets));
   return Buffer.byteLength(text) <= MOST_LOGGED_BYTES ? text : JSON.stringify(scrubJson(facts, secrets));
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { sha256 } from '../../src/crypto/key-ring.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { canonicalJson, type Json } from '../../src/lib/json.ts';
 import { contentOf, parseTime, toUnified, unifiedOf } from '../../src/unified/map.ts';
 import { unifiedRecord } from '../../src/unified/models.ts';
 import { startService, type Service } from '../support/service.ts';
+import { sha256 } from '../../src/lib/sha256.ts';
 
 const examples = z.object({ unified: z.array(z.object({ scope: z.string(), record: z.json() })) });
 

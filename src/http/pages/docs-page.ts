@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resolved, type SchemaObject } from '../server/openapi-schemas.ts';
+import { escapeHtml } from '../../lib/html.ts';
 
 /*
  * The reference page, rendered from the OpenAPI document. It is one file without scripts: it opens behind any
@@ -72,12 +73,12 @@ export function referencePage(openApi: unknown): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(info.title)} API reference</title>
+<title>${escapeHtml(info.title)} API reference</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <nav aria-label="Endpoints">
-<p class="brand">${escape(info.title)}</p>
+<p class="brand">${escapeHtml(info.title)}</p>
 <a href="#start">Getting started</a>
 ${[...groups].map(([tag, endpoints]) => navigation(tag, endpoints)).join('\n')}
 <p class="tag">Reference</p>
@@ -89,7 +90,7 @@ ${[...groups].map(([tag, endpoints]) => navigation(tag, endpoints)).join('\n')}
 <h1>API reference</h1>
 <p>${inline(info.description)}</p>
 <dl class="facts">
-<dt>Address</dt><dd><code>${escape(servers[0]?.url ?? '')}</code></dd>
+<dt>Address</dt><dd><code>${escapeHtml(servers[0]?.url ?? '')}</code></dd>
 <dt>Authentication</dt><dd><code>Authorization: Bearer &lt;API key&gt;</code></dd>
 <dt>Version header</dt><dd><code>x-api-version: 2025-09</code> on connectors, users and credentials</dd>
 <dt>User header</dt><dd><code>x-svc-userid: &lt;userId&gt;</code> where something is done for an end user</dd>
@@ -100,7 +101,10 @@ ${[...groups].map(([tag, endpoints]) => navigation(tag, endpoints)).join('\n')}
 ${sections.join('\n')}
 <section id="scopes"><h2>Scopes</h2>
 <table><tbody>${Object.entries(scopes)
-    .map(([name, meaning]) => `<tr><td><code>${escape(name)}</code></td><td>${escape(meaning)}</td></tr>`)
+    .map(
+      ([name, meaning]) =>
+        `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(meaning)}</td></tr>`,
+    )
     .join('')}</tbody></table></section>
 </main>
 </body>
@@ -111,13 +115,13 @@ ${sections.join('\n')}
 function navigation(tag: string, endpoints: Endpoint[]): string {
   const links = endpoints.map(
     ({ method, operation: { operationId, summary } }) =>
-      `<a href="#${escape(operationId)}"><span class="method ${method}">${method}</span>${escape(summary)}</a>`,
+      `<a href="#${escapeHtml(operationId)}"><span class="method ${method}">${method}</span>${escapeHtml(summary)}</a>`,
   );
-  return `<p class="tag">${escape(tag)}</p>\n${links.join('\n')}`;
+  return `<p class="tag">${escapeHtml(tag)}</p>\n${links.join('\n')}`;
 }
 
 function section(tag: string, endpoints: Endpoint[], schemas: Schemas): string {
-  return `<section><h2>${escape(tag)}</h2>\n${endpoints.map((one) => endpoint(one, schemas)).join('\n')}</section>`;
+  return `<section><h2>${escapeHtml(tag)}</h2>\n${endpoints.map((one) => endpoint(one, schemas)).join('\n')}</section>`;
 }
 
 function endpoint({ method, path, operation: op }: Endpoint, schemas: Schemas): string {
@@ -126,11 +130,11 @@ function endpoint({ method, path, operation: op }: Endpoint, schemas: Schemas): 
     op.security?.length === 0
       ? 'open to all'
       : (op.security ?? []).map((s) => (Object.keys(s)[0] === 'jwt' ? 'user JWT' : 'API key')).join(' or ');
-  return `<article id="${escape(op.operationId)}">
-<h3>${escape(op.summary)}</h3>
-<p class="line"><span class="method ${method}">${method}</span><code>${escape(path)}</code></p>
+  return `<article id="${escapeHtml(op.operationId)}">
+<h3>${escapeHtml(op.summary)}</h3>
+<p class="line"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code></p>
 ${op.description ? `<p>${inline(op.description)}</p>` : ''}
-<p class="access">${escape(access)}${op['x-scope'] ? ` · scope <code>${escape(op['x-scope'])}</code>` : ''}</p>
+<p class="access">${escapeHtml(access)}${op['x-scope'] ? ` · scope <code>${escapeHtml(op['x-scope'])}</code>` : ''}</p>
 ${op.parameters.length ? `<h4>Parameters</h4><table><tbody>${op.parameters.map(parameterRow).join('')}</tbody></table>` : ''}
 ${body ? `<h4>Body</h4>${fields(body.schema, schemas)}${example(body.example)}` : ''}
 <h4>Answers</h4>
@@ -160,7 +164,7 @@ function answer(
 }
 
 function example(value: unknown): string {
-  return `<details><summary>Example</summary><pre><code>${escape(JSON.stringify(value, null, 2))}</code></pre></details>`;
+  return `<details><summary>Example</summary><pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre></details>`;
 }
 
 type Schemas = Record<string, SchemaObject>;
@@ -187,7 +191,7 @@ function fields(schema: SchemaObject, schemas: Schemas): string {
   const rows = memberRows({ schema, prefix: '', depth: 0 }, schemas);
   return rows.length
     ? `<table><tbody>${rows.join('')}</tbody></table>`
-    : `<p class="type">${escape(typeOf(schema))}</p>`;
+    : `<p class="type">${escapeHtml(typeOf(schema))}</p>`;
 }
 
 interface Member {
@@ -214,7 +218,7 @@ function row(
   { required, type, description }: { required: boolean; type: string; description: string },
 ): string {
   const mark = required ? '<span class="required">required</span>' : '';
-  return `<tr><td><code>${escape(name)}</code>${mark}</td><td><span class="type">${escape(type)}</span>${description ? `<br>${inline(description)}` : ''}</td></tr>`;
+  return `<tr><td><code>${escapeHtml(name)}</code>${mark}</td><td><span class="type">${escapeHtml(type)}</span>${description ? `<br>${inline(description)}` : ''}</td></tr>`;
 }
 
 function typeOf(schema: unknown): string {
@@ -237,15 +241,7 @@ function typeOf(schema: unknown): string {
 
 /** Returns escaped text with `code` between backticks marked up. */
 function inline(text: string): string {
-  return escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 const STYLE = `

@@ -1,4 +1,5 @@
 import type { Connector } from '../../connectors/catalog.ts';
+import { escapeHtml } from '../../lib/html.ts';
 
 const SIZE = 64;
 
@@ -7,10 +8,10 @@ export function iconOf({ name, definition }: Connector): string {
   const initial = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? '?';
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE} ${SIZE}" width="${SIZE}" height="${SIZE}">` +
-    `<title>${escaped(name)}</title>` +
-    `<rect width="${SIZE}" height="${SIZE}" rx="14" fill="${escaped(definition.color)}"/>` +
+    `<title>${escapeHtml(name)}</title>` +
+    `<rect width="${SIZE}" height="${SIZE}" rx="14" fill="${escapeHtml(definition.color)}"/>` +
     `<text x="50%" y="50%" dy=".35em" text-anchor="middle" font-family="system-ui,sans-serif" font-size="34"` +
-    ` font-weight="600" fill="${inkOn(definition.color)}">${escaped(initial)}</text></svg>`
+    ` font-weight="600" fill="${inkOn(definition.color)}">${escapeHtml(initial)}</text></svg>`
   );
 }
 
@@ -21,8 +22,4 @@ function inkOn(color: string): string {
     return channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#111827' : '#ffffff';
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Reply } from './route.ts';
+import { sha256 } from '../../lib/sha256.ts';
 
 /** The highest quality would take a second to save a few percent more. */
 const BROTLI_QUALITY = 8;
@@ -49,7 +49,7 @@ export function storeDocument(text: string, headers: Record<string, string>): St
 
 /** Returns a strong ETag of a text. Equal texts have equal ETags. */
 export function etagOf(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  return `"${sha256(text).slice(0, 22)}"`;
 }
 
 /** Returns whether an If-None-Match header names this version (RFC 9110 section 13.1.2: weak comparison). */

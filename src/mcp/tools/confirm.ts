@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   issueConfirmation,
   takeConfirmation,
@@ -12,6 +11,7 @@ import { canonicalJson, type JsonObject } from '../../lib/json.ts';
 import { InputRequired, type Inputs } from './input.ts';
 import { MAX_PARAMETER_CHARS, questionFor } from './question.ts';
 import type { ToolScope } from './tool.ts';
+import { sha256 } from '../../lib/sha256.ts';
 
 const TOKEN = 'confirmationToken';
 
@@ -31,7 +31,7 @@ export async function confirmCall(
   const { context, inputs } = scope;
   const call = callOf(scope, question);
   // The step names the call, so that an answer about another account or other parameters does not count.
-  const step = `confirm ${createHash('sha256').update(canonicalJson(call)).digest('base64url')}`;
+  const step = `confirm ${sha256(canonicalJson(call))}`;
   let fault: TokenFault | undefined;
   if (inputs?.isOver(step)) return inputs.take();
   if (token !== undefined) {

@@ -1,6 +1,6 @@
 import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json.ts';
 
 /* Texts of errors for models: the fact in our words, and the next step with the tools that the model has. */
 
@@ -58,7 +58,7 @@ type ErrorView = JsonObject & { message: string; next: string };
 export function errorView(error: GatehouseError, requestId: string): ErrorView {
   const { code, details } = error;
   const view: ErrorView = { code, message: messageOf(error, requestId), requestId, next: nextStep(error) };
-  if (details) view['details'] = writtenOut(JSON.parse(JSON.stringify(details)));
+  if (details) view['details'] = writtenOut(asJson(details));
   return view;
 }
 

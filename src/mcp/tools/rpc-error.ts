@@ -1,6 +1,6 @@
 import { answerError, hidesCause } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject } from '../../lib/json.ts';
+import { isJsonObject, asJson } from '../../lib/json.ts';
 import type { Context } from '../context.ts';
 import { messageOf, nextStep } from './next-steps.ts';
 
@@ -25,7 +25,7 @@ export function toRpcError(context: Context, thrown: unknown, requestId: string)
     error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
   // The client's program handles other codes, but its model reads these two.
   const next = error.code === 'restricted' || error.code === 'internal' ? ` ${nextStep(error)}` : '';
-  const details = writtenOut(JSON.parse(JSON.stringify(error.details ?? {})));
+  const details = writtenOut(asJson(error.details ?? {}));
   return new RpcError(code, `${messageOf(error, requestId)}${next}`, {
     data: { code: error.code, requestId, ...(isJsonObject(details) ? details : {}) },
     cause: thrown,

@@ -11,7 +11,7 @@ import { connectedConnectors } from '../../credentials/active-credentials.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { offerLink } from './connect-links.ts';
@@ -392,8 +392,4 @@ function confirmationOf({ effects }: Action, confirms: Decision['confirms']): Js
   const when =
     asked.length === effects.length ? 'It runs' : `When its values make it ${asked.join(' or ')}, it runs`;
   return { confirmation: `${when} once the user has agreed to it.` };
-}
-
-function asJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value));
 }

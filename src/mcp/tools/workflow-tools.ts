@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import type { Base } from '../../base.ts';
-import { ERROR_CODES, GatehouseError, type ErrorCode } from '../../lib/errors.ts';
+import { GatehouseError, isErrorCode } from '../../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
@@ -138,8 +138,4 @@ function failure(runId: string, error: Json | undefined): GatehouseError {
     `The run failed at its step "${String(stepId)}": ${String(message)}`,
     { details: { runId, stepId, message: String(message) } },
   );
-}
-
-function isErrorCode(code: Json | undefined): code is ErrorCode {
-  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
 }

@@ -4,7 +4,6 @@ import { readPage } from '../../actions/pages.ts';
 import type { ListSource } from '../../actions/list-page.ts';
 import type { Position, Positions } from '../../actions/positions.ts';
 import { listSource } from '../../actions/read-results.ts';
-import { sha256 } from '../../crypto/key-ring.ts';
 import { DAY, MINUTE, parseHttpDate } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
@@ -14,6 +13,7 @@ import type { OpenCredential } from '../../upstream/open-credential.ts';
 import { listInputs } from '../../unified/inputs.ts';
 import type { Continuation } from '../source.ts';
 import { boundedInput, furtherOn, idOf, isSettled, timeOf } from './record-times.ts';
+import { sha256 } from '../../lib/sha256.ts';
 
 /** Upstream pages of one poll. The next poll continues with the rest. */
 const MAX_PAGES = 40;

@@ -3,11 +3,11 @@ import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { chunksOf } from '../../store/batches.ts';
 import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
-import { sha256 } from '../../crypto/key-ring.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import { publish, type EventContext } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
 import { pollBy, type Source } from '../source.ts';
+import { sha256 } from '../../lib/sha256.ts';
 
 /**
  * An unknown record that is older than this, against the cursor, is not "created": its key may have been

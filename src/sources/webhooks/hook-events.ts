@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Connector } from '../../connectors/catalog.ts';
 import type { EventScope } from '../../connectors/event-scopes.ts';
 import type { HookTopic, Webhooks } from '../../connectors/events-format.ts';
-import { sha256 } from '../../crypto/key-ring.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { partsAt, valueAt, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
 import { mapValue } from '../../upstream/expression.ts';
 import { textAt, type HookRequest } from './verify.ts';
 import { memoByObject } from '../../lib/memo.ts';
+import { sha256 } from '../../lib/sha256.ts';
 
 /** One of the events that a webhook brings. */
 export interface HookEvent {
