@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { Context } from './context.ts';
 import { newId } from '../lib/ids.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Account, Credential } from './credential.ts';
 import { valuesOf, type Granted } from './granted.ts';
 import { refreshByOf } from './renewal-times.ts';
@@ -24,7 +23,7 @@ export interface Place {
 
 /** Returns the record for the account of a grant: the one to `reconnect`, else the user's own, else a new one. */
 export async function placeFor(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: KeepContext,
   { granted, reconnect }: { granted: LookedUp; reconnect: string | undefined },
 ): Promise<Place> {
@@ -37,7 +36,7 @@ export async function placeFor(
 
 /** Stores the tokens of a grant in the record of placeFor(). Call forgetChoices() after the commit. */
 export async function keepTokens(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: KeepContext,
   { granted, place: { credentialId, accountKey } }: { granted: LookedUp; place: Place },
 ): Promise<Credential> {

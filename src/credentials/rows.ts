@@ -1,11 +1,11 @@
-import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
+import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
 import { isPostgres } from '../store/open.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { accountChange } from './account-change.ts';
 import { accountKeyOf, accountKeyOfStored } from './account-key.ts';
@@ -49,7 +49,7 @@ type WriteContext = Pick<Context, 'clock' | 'keys' | 'hashKey' | 'catalog' | 'ac
  * record.
  */
 export async function findAccount(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Context, 'keys' | 'hashKey'>,
   account: CheckedAccount,
 ): Promise<{ accountKey: string; existing: Credential | undefined }> {
@@ -80,7 +80,7 @@ function rank({ state, isDefault }: Credential): number {
 }
 
 /** Locks the user row on PostgreSQL, which runs transactions of several processes at once; SQLite has one writer. */
-async function holdAccounts(tx: Transaction<Tables>, userId: string): Promise<void> {
+async function holdAccounts(tx: Tx, userId: string): Promise<void> {
   if (!isPostgres(tx)) return;
   await tx.selectFrom('users').select('user_id').where('user_id', '=', userId).forNoKeyUpdate().execute();
 }
@@ -89,7 +89,7 @@ async function holdAccounts(tx: Transaction<Tables>, userId: string): Promise<vo
  * Stores a checked credential, sealed to its row, and notifies the operator. Call forgetChoices() after the commit.
  */
 export async function insertCredential(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Context, 'clock' | 'keys' | 'operator'>,
   made: StoredAccount,
 ): Promise<Credential> {
@@ -128,10 +128,7 @@ export async function insertCredential(
 }
 
 /** Returns the account's name, else the app's; numbered when the user has another account of that name. */
-async function freeName(
-  tx: Transaction<Tables>,
-  { connector, account, userId }: StoredAccount,
-): Promise<string> {
+async function freeName(tx: Tx, { connector, account, userId }: StoredAccount): Promise<string> {
   const name = account?.name ?? connector.name;
   const rows = await tx
     .selectFrom('credentials')
@@ -148,7 +145,7 @@ async function freeName(
 
 /** Updates the record of the same account, which becomes active again. Call forgetChoices() after the commit. */
 export async function renewRow(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: WriteContext,
   made: Omit<StoredAccount, 'accountKey'>,
 ): Promise<Credential> {
@@ -196,7 +193,7 @@ export function renewedColumns(
  * another record of the user holds.
  */
 export async function updateRow(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: WriteContext,
   { key, changes }: { key: CredentialKey; changes: CredentialChanges },
 ): Promise<Credential> {
@@ -226,7 +223,7 @@ export async function updateRow(
   return { ...now, accountKey: await rekey(tx, context, { before, now }) };
 }
 
-async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: Credential): Promise<void> {
+async function unmarkDefault(tx: Tx, { userId, connectorId }: Credential): Promise<void> {
   await tx
     .updateTable('credentials')
     .set({ is_default: 0 })
@@ -242,7 +239,7 @@ async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: C
  * @throws GatehouseError `credential_conflict` when new values open an account that another record holds.
  */
 async function rekey(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Context, 'keys' | 'hashKey' | 'catalog'>,
   { before, now }: { before: Credential; now: Credential },
 ): Promise<string | null> {

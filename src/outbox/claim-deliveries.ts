@@ -1,13 +1,12 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { chunksOf } from '../store/batches.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { dueIds } from './due.ts';
 import { readTargets, type Target } from './delivery-target.ts';
 
-type Tx = Transaction<Tables>;
 type ClaimContext = Pick<Base, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
 
 /** Time limits of a delivery, in milliseconds. */

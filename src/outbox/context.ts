@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';
 import type { Base } from '../base.ts';
@@ -17,11 +16,11 @@ export interface Deliveries {
   /** Looks for due deliveries. Call it after each commit that published events or made deliveries due. */
   wake(): void;
   /** Does the same for callers that know the transaction: its handoffs are sent without a query. */
-  committed(tx: Transaction<Tables>): void;
+  committed(tx: Tx): void;
   /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
   changed(subscriptionId: string): void;
   /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
-  handoff(tx: Transaction<Tables>, target: Target): Handoff | undefined;
+  handoff(tx: Tx, target: Target): Handoff | undefined;
 }
 
 /** A delivery that publish() has not inserted yet, without lease. */

@@ -1,15 +1,13 @@
-import { sql, type Insertable, type Transaction } from 'kysely';
+import { sql, type Insertable } from 'kysely';
 import type { Base } from '../base.ts';
 import { HOUR } from '../lib/clock.ts';
 import { chunksOf } from '../store/batches.ts';
 import { isPostgres } from '../store/open.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tables, Tx } from '../store/schema.ts';
 import { type Item } from './claim-deliveries.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
 import type { FirstAttempt } from './deliveries.ts';
 import type { Target } from './delivery-target.ts';
-
-type Tx = Transaction<Tables>;
 
 /** The outcome of an attempt. Times are epoch milliseconds. */
 export interface Outcome {

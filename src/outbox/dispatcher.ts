@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { TIMING, type Timing } from './claim-deliveries.ts';
 import { createHandoffs, type Handoffs } from './handoffs.ts';
@@ -89,7 +88,7 @@ export class Dispatcher implements Deliveries {
     else this.#claims.schedule();
   }
 
-  committed(tx: Transaction<Tables>): void {
+  committed(tx: Tx): void {
     this.#handoffs.committed(tx);
     if (this.#claims.handoffRefused) this.#claims.scan();
     else this.#claims.schedule();
@@ -99,7 +98,7 @@ export class Dispatcher implements Deliveries {
     this.#sender.changed(subscriptionId);
   }
 
-  handoff(tx: Transaction<Tables>, target: Target): Handoff | undefined {
+  handoff(tx: Tx, target: Target): Handoff | undefined {
     if (this.#state !== 'running' || !target.active) return undefined;
     const { clock } = this.#context;
     const { capacity } = this.#queues;

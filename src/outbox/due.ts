@@ -1,11 +1,9 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Target } from './delivery-target.ts';
 
 /* Finds due deliveries. */
-
-type Tx = Transaction<Tables>;
 
 /** Deliveries that wait for their time. Values are literals, so that the planner matches the partial index. */
 export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;

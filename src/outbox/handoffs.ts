@@ -1,11 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';
-
-type Tx = Transaction<Tables>;
 
 /** Deliveries that publish() hands off from its transaction, with our lease. They are sent after the commit. */
 export interface Handoffs {

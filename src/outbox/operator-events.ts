@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './delivery-outcome.ts';
@@ -28,11 +27,7 @@ export interface Operator {
    * Notifies the operator of an environment, in the transaction of the change. The event is sent within a second of the
    * commit. `data` holds ids and reasons, never a secret.
    */
-  notify(
-    tx: Transaction<Tables>,
-    environment: Environment,
-    event: { type: OperatorEvent; data: JsonObject },
-  ): Promise<void>;
+  notify(tx: Tx, environment: Environment, event: { type: OperatorEvent; data: JsonObject }): Promise<void>;
 }
 
 export function createOperator(context: PublishContext): Operator {
@@ -46,7 +41,7 @@ export function createOperator(context: PublishContext): Operator {
  * holds ids and reasons, never a secret.
  */
 export async function notifyOperator(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: PublishContext,
   { environment, type, data }: { environment: Environment; type: OperatorEvent; data: JsonObject },
 ): Promise<void> {
@@ -83,7 +78,7 @@ export async function reportGapRisk(
 
 /** Does the same as reportGapRisk(), in the caller's transaction. */
 export async function reportGapRiskIn(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: PublishContext,
   {
     source: { environment, sourceId, connectorId, credentialId, scope },
@@ -105,7 +100,7 @@ export async function reportGapRiskIn(
 
 /** Reports that a subscription was disabled, because its receiver failed for too long or is gone. */
 export async function announceDisabled(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: PublishContext,
   { target, reason }: Disabled,
 ): Promise<void> {

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { EventSource, NewEvent } from './event.ts';
 
 /** Starts what listens to published events. */
@@ -10,7 +9,7 @@ export interface EventTriggers {
    * @returns the number of runs.
    */
   onEvents(
-    tx: Transaction<Tables>,
+    tx: Tx,
     context: Pick<Base, 'clock' | 'keys' | 'db'>,
     published: { source: EventSource; events: readonly NewEvent[] },
   ): Promise<number>;

@@ -1,10 +1,10 @@
-import { sql, type Insertable, type Selectable, type Transaction } from 'kysely';
+import { sql, type Insertable, type Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { chunksOf } from '../store/batches.ts';
 import { isPostgres } from '../store/open.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
 import { targetOf, type SubscriptionRow } from './delivery-target.ts';
@@ -13,8 +13,6 @@ import type { NewEvent, EventSource } from './event.ts';
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'dispatcher'>;
 /** Context of publish(), which also starts workflow runs. */
 export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
-type Tx = Transaction<Tables>;
-
 /** Header that marks a delivery of a backfill. Only the subscription that asked for the backfill receives it. */
 export const BACKFILL_MARK = 'x-svc-backfill';
 

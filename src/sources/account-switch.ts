@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import type { AccountChanges } from '../credentials/ports.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { risingTo } from '../store/rising.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import { UNTIL_PRUNED } from './source.ts';
 import { dropWaiting } from './source-records.ts';
 
@@ -20,11 +20,7 @@ export function createAccountChanges(context: Pick<Base, 'clock'>): AccountChang
  * Restarts the sources of a credential for another account, whose records are all unknown. It drops waiting
  * webhooks and the addresses of later ones. A job prunes the records of the previous account in batches.
  */
-async function switchAccount(
-  tx: Transaction<Tables>,
-  context: Pick<Base, 'clock'>,
-  credentialId: string,
-): Promise<void> {
+async function switchAccount(tx: Tx, context: Pick<Base, 'clock'>, credentialId: string): Promise<void> {
   const now = context.clock.now();
   await clearRegistrations(tx, context, credentialId);
   const switched = await tx
@@ -54,7 +50,7 @@ async function switchAccount(
 }
 
 /** Restarts running backfills, because their position refers to records of the previous account. */
-async function restartBackfills(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+async function restartBackfills(tx: Tx, sourceId: string): Promise<void> {
   const running = await tx
     .selectFrom('subscriptions')
     .select('subscription_id')
@@ -74,11 +70,7 @@ async function restartBackfills(tx: Transaction<Tables>, sourceId: string): Prom
  * Registers webhooks again. Known records stay, because the account is the same. The poll after registering
  * closes the gap.
  */
-async function registerAgain(
-  tx: Transaction<Tables>,
-  context: Pick<Base, 'clock'>,
-  credentialId: string,
-): Promise<void> {
+async function registerAgain(tx: Tx, context: Pick<Base, 'clock'>, credentialId: string): Promise<void> {
   for (const { source_id: sourceId, status, hook_state: state } of await clearRegistrations(
     tx,
     context,
@@ -92,7 +84,7 @@ async function registerAgain(
  * Clears the registrations of a credential, also those of sources that are ending. Some apps number their
  * registrations, so the same ids may belong to others at the new address.
  */
-function clearRegistrations(tx: Transaction<Tables>, { clock }: Pick<Base, 'clock'>, credentialId: string) {
+function clearRegistrations(tx: Tx, { clock }: Pick<Base, 'clock'>, credentialId: string) {
   return tx
     .updateTable('sources')
     .set({

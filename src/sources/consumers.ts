@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Source } from './source.ts';
 import { releaseSource } from './source-records.ts';
 
@@ -16,7 +15,7 @@ const kinds = z.array(z.string());
  * commit.
  */
 export async function releaseIfUnconsumed(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Base, 'clock'>,
   sourceId: string,
 ): Promise<boolean> {
@@ -27,7 +26,7 @@ export async function releaseIfUnconsumed(
  * Locks the source, so that polls and webhooks publish nothing until the transaction ends. A transaction that
  * removes a consumer locks the source first, as publishing does. Otherwise the two could deadlock.
  */
-export async function holdSource(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+export async function holdSource(tx: Tx, sourceId: string): Promise<void> {
   await tx
     .updateTable('sources')
     .set((e) => ({ updated_at: e.ref('updated_at') }))
@@ -42,7 +41,7 @@ export async function holdSource(tx: Transaction<Tables>, sourceId: string): Pro
  * @throws GatehouseError `unavailable` after such a switch.
  */
 export async function holdSame(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { sourceId, createdAt }: Pick<Source, 'sourceId' | 'createdAt'>,
 ): Promise<void> {
   const { numUpdatedRows } = await tx

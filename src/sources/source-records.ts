@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type ExpressionBuilder, type Transaction } from 'kysely';
+import { sql, type ExpressionBuilder } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
@@ -11,7 +11,7 @@ import { isUnleased, LEASE_MS } from '../runtime/lease.ts';
 import { dropJob, planJob } from '../runtime/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
-import type { Db, Tables } from '../store/schema.ts';
+import type { Db, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './webhooks/hook-keys.ts';
@@ -39,7 +39,7 @@ export interface SourceOptions {
  * @throws GatehouseError `invalid_request` when the connector has no such model.
  */
 export async function ensureSource(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog' | 'credentialMemory'>,
   { environment, userId, credential, connector, scope }: SourceOptions,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
@@ -112,7 +112,7 @@ export async function ensureSource(
  * ends. A source whose app fails keeps its wait.
  */
 async function pollSoon(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { clock, config }: Pick<Base, 'clock' | 'config'>,
   sourceId: string,
 ): Promise<void> {
@@ -132,7 +132,7 @@ async function pollSoon(
 }
 
 /** Drops the webhooks that wait from the time before the new consumer. */
-export async function dropWaiting(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+export async function dropWaiting(tx: Tx, sourceId: string): Promise<void> {
   await tx.deleteFrom('inbox').where('source_id', '=', sourceId).where('processed_at', 'is', null).execute();
 }
 
@@ -143,7 +143,7 @@ export async function dropWaiting(tx: Transaction<Tables>, sourceId: string): Pr
  * Returns true when no webhook is registered, so that `deleteSource` may follow the commit at once.
  */
 export async function releaseSource(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Base, 'clock'>,
   sourceId: string,
 ): Promise<boolean> {

@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Db, Tables } from './schema.ts';
+import type { Db, Tx } from './schema.ts';
 
 /**
  * Groups many small writes into few synced commits. Measured: a row in a transaction of its own costs 10 to 50 times
@@ -35,8 +34,8 @@ interface Entry<T, R> {
 
 /** One group's part of a transaction. */
 interface Batch {
-  write(tx: Transaction<Tables>): Promise<void>;
-  committed(tx: Transaction<Tables>): void;
+  write(tx: Tx): Promise<void>;
+  committed(tx: Tx): void;
   failed(error: unknown): void;
   /** Returns one batch for each item; none for a single item, which cannot be split. */
   apart(): Batch[];
@@ -59,8 +58,8 @@ export interface Rounds {
  */
 export function createGroupCommit<T, R = void>(
   rounds: Rounds,
-  write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
-  committed?: (tx: Transaction<Tables>) => void,
+  write: (tx: Tx, items: T[]) => Promise<R[]>,
+  committed?: (tx: Tx) => void,
 ): GroupCommit<T, R> {
   const queue: Entry<T, R>[] = [];
   let underWay = 0;
@@ -133,7 +132,7 @@ export function createRounds(db: Db): Rounds {
   };
 
   const commit = async (batches: Batch[]): Promise<void> => {
-    let transaction: Transaction<Tables>;
+    let transaction: Tx;
     try {
       transaction = await db.transaction().execute(async (tx) => {
         for (const batch of batches) await batch.write(tx);

@@ -1,9 +1,9 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from './schema.ts';
 import { index, stamped } from './migration-helpers.ts';
 
 /** Adds OAuth apps, connect sessions, and the columns for renewing tokens. */
-export async function accounts(tx: Transaction<Tables>): Promise<void> {
+export async function accounts(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await schema.alterTable('credentials').addColumn('scopes', 'text').execute();
@@ -91,7 +91,7 @@ export async function accounts(tx: Transaction<Tables>): Promise<void> {
 }
 
 /** Adds the fields of an OAuth app: where it is registered, for connectors of many hosts. */
-export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<void> {
+export async function oauthAppFields({ schema }: Tx): Promise<void> {
   await schema
     .alterTable('oauth_apps')
     .addColumn('fields', 'text', (c) => c.notNull().defaultTo('{}'))
@@ -102,7 +102,7 @@ export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<v
  * Adds the key that makes one account one credential. Existing rows keep null, which no unique index compares, so
  * duplicates of earlier releases stay. Each row gets its key at its next write.
  */
-export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<void> {
+export async function oneAccountOneCredential(tx: Tx): Promise<void> {
   const { schema } = tx;
   await schema.alterTable('credentials').addColumn('account_key', 'text').execute();
   await schema
@@ -116,7 +116,7 @@ export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<
 }
 
 /** Adds the address of the running process: one row, `service`. `seen_at` 0 means that the process has ended. */
-export async function presence({ schema }: Transaction<Tables>): Promise<void> {
+export async function presence({ schema }: Tx): Promise<void> {
   await schema
     .createTable('presence')
     .addColumn('name', 'text', (c) => c.primaryKey())
@@ -126,7 +126,7 @@ export async function presence({ schema }: Transaction<Tables>): Promise<void> {
 }
 
 /** Splits the reasons of earlier releases, which quoted the app inside our sentence, into two columns. */
-export async function wordsOfApps(tx: Transaction<Tables>): Promise<void> {
+export async function wordsOfApps(tx: Tx): Promise<void> {
   await tx.schema.alterTable('credentials').addColumn('app_message', 'text').execute();
   const rows = await tx
     .selectFrom('credentials')

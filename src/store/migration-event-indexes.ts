@@ -1,8 +1,8 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from './schema.ts';
 
 /** Adds indexes that find waiting and failed rows without walking over the finished ones, which are far more. */
-export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
+export async function eventIndexes(tx: Tx): Promise<void> {
   await sql`create index inbox_waiting on inbox (source_id, received_at, next_at) where processed_at is null`.execute(
     tx,
   );
@@ -19,7 +19,7 @@ export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
  * One small index finds those whose process died on the way. The three indexes of waiting deliveries are written for
  * all others only.
  */
-export async function offeredDeliveries(tx: Transaction<Tables>): Promise<void> {
+export async function offeredDeliveries(tx: Tx): Promise<void> {
   await tx.schema
     .alterTable('deliveries')
     .addColumn('offered', 'integer', (c) => c.notNull().defaultTo(0))
@@ -36,12 +36,12 @@ export async function offeredDeliveries(tx: Transaction<Tables>): Promise<void> 
 }
 
 /** Adds a column for the attempt of most deliveries: the first, which succeeds. */
-export async function firstAttempts(tx: Transaction<Tables>): Promise<void> {
+export async function firstAttempts(tx: Tx): Promise<void> {
   await tx.schema.alterTable('deliveries').addColumn('first_attempt', 'text').execute();
 }
 
 /** Separates holds from rate slots, because a slot is never far ahead unless the clock was set back. */
-export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<void> {
+export async function holdsOfSubscriptions(tx: Tx): Promise<void> {
   await tx.schema.alterTable('subscriptions').addColumn('hold_until', 'bigint').execute();
   await tx
     .updateTable('subscriptions')
@@ -51,12 +51,12 @@ export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<voi
 }
 
 /** Drops an index, because old events are found source by source. Each event costs one index write less. */
-export async function eventsOfSources(tx: Transaction<Tables>): Promise<void> {
+export async function eventsOfSources(tx: Tx): Promise<void> {
   await tx.schema.dropIndex('events_by_created_at').execute();
 }
 
 /** Allows one row for each level of an operator's own fields. The newer of two rows written at the same time stays. */
-export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
+export async function oneFieldMapping(tx: Tx): Promise<void> {
   await sql`delete from field_mappings where exists (
     select 1 from field_mappings as newer
     where newer.environment = field_mappings.environment and newer.scope = field_mappings.scope
@@ -75,6 +75,6 @@ export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
 }
 
 /** Adds the newest version of each record, so that an older version is recognized. */
-export async function newestStates(tx: Transaction<Tables>): Promise<void> {
+export async function newestStates(tx: Tx): Promise<void> {
   await tx.schema.alterTable('seen').addColumn('state', 'text').execute();
 }

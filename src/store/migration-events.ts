@@ -1,16 +1,16 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from './schema.ts';
 import { index, stamped } from './migration-helpers.ts';
 
 /** Adds sources, subscriptions, the outbox, and the tables of polling and intake. */
-export async function events(tx: Transaction<Tables>): Promise<void> {
+export async function events(tx: Tx): Promise<void> {
   await sources(tx);
   await subscriptions(tx);
   await deliveries(tx);
   await jobsAndMappings(tx);
 }
 
-async function sources(tx: Transaction<Tables>): Promise<void> {
+async function sources(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -72,7 +72,7 @@ async function sources(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'inbox', ['processed_at', 'next_at']);
 }
 
-async function subscriptions(tx: Transaction<Tables>): Promise<void> {
+async function subscriptions(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -114,7 +114,7 @@ async function subscriptions(tx: Transaction<Tables>): Promise<void> {
   );
 }
 
-async function deliveries(tx: Transaction<Tables>): Promise<void> {
+async function deliveries(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await schema
@@ -178,7 +178,7 @@ async function deliveries(tx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-async function jobsAndMappings(tx: Transaction<Tables>): Promise<void> {
+async function jobsAndMappings(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(

@@ -1,16 +1,15 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import type { Tx } from './schema.ts';
 import { index, stamped } from './migration-helpers.ts';
 
 /** Adds keys and settings, users, servers and credentials, and the records of calls. */
-export async function foundation(tx: Transaction<Tables>): Promise<void> {
+export async function foundation(tx: Tx): Promise<void> {
   await keysAndSettings(tx);
   await usersAndServers(tx);
   await records(tx);
   await answers(tx);
 }
 
-async function keysAndSettings(tx: Transaction<Tables>): Promise<void> {
+async function keysAndSettings(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await schema
@@ -48,7 +47,7 @@ async function keysAndSettings(tx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-async function usersAndServers(tx: Transaction<Tables>): Promise<void> {
+async function usersAndServers(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -105,7 +104,7 @@ async function usersAndServers(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'credentials', ['user_id', 'connector_id']);
 }
 
-async function records(tx: Transaction<Tables>): Promise<void> {
+async function records(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   // These rows hold ids without references, because executions and audit outlive the objects that they name.
@@ -143,7 +142,7 @@ async function records(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'audit', ['environment', 'at']);
 }
 
-async function answers(tx: Transaction<Tables>): Promise<void> {
+async function answers(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await schema

@@ -1,5 +1,5 @@
-import { sql, type CreateTableBuilder, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql, type CreateTableBuilder } from 'kysely';
+import type { Tables, Tx } from './schema.ts';
 
 /** Adds the columns `created_at` and `updated_at`. */
 export function stamped<T extends string, C extends string>(
@@ -11,7 +11,7 @@ export function stamped<T extends string, C extends string>(
 }
 
 /** Creates an index named after its table and columns. */
-export async function index(tx: Transaction<Tables>, table: keyof Tables, columns: string[]): Promise<void> {
+export async function index(tx: Tx, table: keyof Tables, columns: string[]): Promise<void> {
   const name = `${table}_by_${columns.join('_')}`;
   await sql`create index ${sql.id(name)} on ${sql.table(table)} (${sql.join(columns.map((c) => sql.id(c)))})`.execute(
     tx,

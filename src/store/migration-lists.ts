@@ -1,16 +1,16 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tables, Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
 /** Adds indexes in the order in which users and servers are listed. Without them each page sorts the whole table. */
-export async function listOrders(tx: Transaction<Tables>): Promise<void> {
+export async function listOrders(tx: Tx): Promise<void> {
   await index(tx, 'users', ['environment', 'created_at', 'user_id']);
   await index(tx, 'servers', ['environment', 'created_at', 'server_id']);
   await index(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id']);
 }
 
 /** Adds indexes for the filters and orders of the other lists. Without them a filter with few hits scans the table. */
-export async function listFilters(tx: Transaction<Tables>): Promise<void> {
+export async function listFilters(tx: Tx): Promise<void> {
   // A call over REST names no server, so a partial index costs its insert nothing.
   for (const column of ['server_id', 'user_id']) {
     const name = `executions_by_environment_${column}_at`;
@@ -29,7 +29,7 @@ export async function listFilters(tx: Transaction<Tables>): Promise<void> {
 }
 
 /** Adds indexes for the orders and filters that the lists with cursors still sorted. */
-export async function listCursors(tx: Transaction<Tables>): Promise<void> {
+export async function listCursors(tx: Tx): Promise<void> {
   // `bound` comes last, so one index serves both lists of an owner, and counts them without reading a row.
   await replaceIndex(tx, 'servers', {
     columns: ['environment', 'owner_user_id', 'created_at', 'server_id'],
@@ -44,7 +44,7 @@ export async function listCursors(tx: Transaction<Tables>): Promise<void> {
 
 /** Replaces an index by one with further columns, which serves every query of the shorter one. */
 async function replaceIndex(
-  tx: Transaction<Tables>,
+  tx: Tx,
   table: keyof Tables,
   { columns, further }: { columns: string[]; further: string[] },
 ): Promise<void> {

@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import type { Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
 /** Adds used confirmation tokens, approved definitions, and notes of changes. */
-export async function policy(tx: Transaction<Tables>): Promise<void> {
+export async function policy(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('spent_tokens')
     .addColumn('token_id', 'text', (c) => c.primaryKey())

@@ -1,12 +1,12 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
 /**
  * Stores large results in pages, so that reading one page opens no more than that page. The old rows are dropped,
  * because they expired after an hour.
  */
-export async function largeResults(tx: Transaction<Tables>): Promise<void> {
+export async function largeResults(tx: Tx): Promise<void> {
   const { schema } = tx;
   await schema.dropTable('results').execute();
   await schema
@@ -38,7 +38,7 @@ export async function largeResults(tx: Transaction<Tables>): Promise<void> {
 }
 
 /** Adds the search index of actions on PostgreSQL. SQLite's index is in memory, and leaves this table empty. */
-export async function searchDocuments(tx: Transaction<Tables>): Promise<void> {
+export async function searchDocuments(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('search_documents')
     .addColumn('document', 'text', (c) => c.primaryKey())
@@ -53,6 +53,6 @@ export async function searchDocuments(tx: Transaction<Tables>): Promise<void> {
 }
 
 /** Drops the search index of PostgreSQL, because the index is in memory with both databases. */
-export async function searchInMemory(tx: Transaction<Tables>): Promise<void> {
+export async function searchInMemory(tx: Tx): Promise<void> {
   await tx.schema.dropTable('search_documents').execute();
 }

@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import type { Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
 /** Event types of the operator's subscription. */
@@ -16,7 +15,7 @@ const OPERATOR_EVENTS = [
 /**
  * Adds indexes that list runs over all workflows, the hash of a run's request, and whether its failure was reported.
  */
-export async function runsOfAllWorkflows(tx: Transaction<Tables>): Promise<void> {
+export async function runsOfAllWorkflows(tx: Tx): Promise<void> {
   await tx.schema.alterTable('workflow_runs').addColumn('request_hash', 'text').execute();
   await tx.schema
     .alterTable('workflow_runs')

@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import type { Tx } from './schema.ts';
 
 /** Plans the job that seals credentials again, bound to their connector and type (credentials/reseal.ts). */
-export async function sealsOfCredentials(tx: Transaction<Tables>): Promise<void> {
+export async function sealsOfCredentials(tx: Tx): Promise<void> {
   await tx
     .insertInto('jobs')
     .values({

@@ -1,14 +1,14 @@
-import { sql, type Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from './schema.ts';
 import { index, stamped } from './migration-helpers.ts';
 
 /** Adds workflows: versions, installations, runs, and the results of their steps. */
-export async function workflows(tx: Transaction<Tables>): Promise<void> {
+export async function workflows(tx: Tx): Promise<void> {
   await definitions(tx);
   await runs(tx);
 }
 
-async function definitions(tx: Transaction<Tables>): Promise<void> {
+async function definitions(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(
@@ -64,7 +64,7 @@ async function definitions(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'workflow_installations', ['fire_at']);
 }
 
-async function runs(tx: Transaction<Tables>): Promise<void> {
+async function runs(tx: Tx): Promise<void> {
   const { schema } = tx;
 
   await stamped(

@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Tables } from './schema.ts';
+import type { Tx } from './schema.ts';
 
 import {
   accounts,
@@ -29,7 +28,7 @@ import { largeResults, searchDocuments, searchInMemory } from './migration-resul
 
 interface Migration {
   name: string;
-  up(tx: Transaction<Tables>): Promise<void>;
+  up(tx: Tx): Promise<void>;
 }
 
 /**

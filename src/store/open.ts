@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely, PostgresAdapter, type Transaction } from 'kysely';
+import { Kysely, PostgresAdapter } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { createGroupCommit, createRounds, type GroupCommit, type Rounds } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
-import type { Db, DbOrTx, Tables } from './schema.ts';
+import type { Db, DbOrTx, Tables, Tx } from './schema.ts';
 import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
@@ -25,8 +25,8 @@ export interface Store extends AsyncDisposable {
   unhurried<T>(work: () => Promise<T>): Promise<T>;
   /** Groups small writes into few commits, as createGroupCommit() does. */
   groupCommit<T, R = void>(
-    write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
-    committed?: (tx: Transaction<Tables>) => void,
+    write: (tx: Tx, items: T[]) => Promise<R[]>,
+    committed?: (tx: Tx) => void,
   ): GroupCommit<T, R>;
   close(): Promise<void>;
 }

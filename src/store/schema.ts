@@ -262,5 +262,6 @@ export interface Tables extends EventTables, WorkflowTables {
 }
 
 export type Db = Kysely<Tables>;
+export type Tx = Transaction<Tables>;
 /** A database or an open transaction, the argument of storage functions. */
-export type DbOrTx = Db | Transaction<Tables>;
+export type DbOrTx = Db | Tx;

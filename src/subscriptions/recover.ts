@@ -1,17 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
 import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
 import { requireSubscription } from './subscriptions.ts';
 import type { SubscriptionRow } from '../outbox/delivery-target.ts';
-
-type Tx = Transaction<Tables>;
 
 const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events that one transaction recovers. */

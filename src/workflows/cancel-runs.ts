@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Base } from '../base.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 import { cancelWaiting } from './steps.ts';
 
@@ -8,7 +7,7 @@ const LIVE: RunRow['status'][] = ['queued', 'running', 'waiting'];
 
 /** Cancels the live runs of an installation, in the transaction that removes it. */
 export async function cancelRunsOf(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Base, 'clock'>,
   installationId: string,
 ): Promise<void> {
@@ -20,7 +19,7 @@ export async function cancelRunsOf(
  * @returns the number of cancelled runs.
  */
 export async function endLive(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { clock }: Pick<Base, 'clock'>,
   which: <Q extends { where(column: 'run_id' | 'installation_id', is: '=', id: string): Q }>(runs: Q) => Q,
 ): Promise<number> {

@@ -1,4 +1,4 @@
-import type { Transaction, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -11,7 +11,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
@@ -183,7 +183,7 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
 
 /** Notifies listening clients that the user's tools changed. */
 export function noteInstalled(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { clock }: Pick<Context, 'clock'>,
   { environment, user_id: subject }: Pick<InstallationRow, 'environment' | 'user_id'>,
 ): Promise<void> {
@@ -244,7 +244,7 @@ export async function requireInstallation(db: DbOrTx, key: InstallationKey): Pro
 
 /** Locks the row until the transaction ends. @throws as requireInstallation() */
 export async function lockInstallation(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { clock }: Pick<Context, 'clock'>,
   key: InstallationKey,
 ): Promise<InstallationRow> {
@@ -330,7 +330,7 @@ export function checkedConfig(
 
 /** Releases the source that a row no longer uses. */
 export async function releaseLeft(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Context, 'clock'>,
   { before, after }: { before: InstallationRow; after: InstallationRow },
 ): Promise<void> {

@@ -1,8 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import type { EventSource, NewEvent } from '../outbox/event.ts';
 import { isoTime } from '../lib/clock.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';
 
@@ -14,7 +14,7 @@ import { firingAfter } from './firing.ts';
  * @returns the number of queued runs.
  */
 export async function runsOfEvents(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: Pick<Base, 'clock' | 'keys' | 'db'>,
   { source, events }: { source: EventSource; events: readonly NewEvent[] },
 ): Promise<number> {

@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { Context } from './context.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tx } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 
 const MOST_REASON_CHARS = 500;
@@ -18,7 +17,7 @@ interface Ending {
  * failed run succeeds later.
  */
 export async function reportEnd(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { operator }: Pick<Context, 'operator'>,
   { run, ending: { status, error } }: { run: RunRow; ending: Ending },
 ): Promise<void> {
@@ -28,7 +27,7 @@ export async function reportEnd(
   await operator.notify(tx, run.environment, { type: 'run.failed', data: { ...facts, ...failureIn(error) } });
 }
 
-async function factsOf(tx: Transaction<Tables>, run: RunRow): Promise<JsonObject> {
+async function factsOf(tx: Tx, run: RunRow): Promise<JsonObject> {
   const workflow = await tx
     .selectFrom('workflows')
     .select('name')

@@ -1,17 +1,15 @@
-import type { Insertable, Selectable, Transaction, Updateable } from 'kysely';
+import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 import { reportEnd } from './report.ts';
 
 export type StepRow = Selectable<Tables['workflow_steps']>;
 export type StepChanges = Updateable<Tables['workflow_steps']>;
 export type RunChanges = Updateable<Tables['workflow_runs']>;
-type Tx = Transaction<Tables>;
-
 /** How long a process holds a run. It renews the lease while it works; after a crash another process takes over. */
 export const LEASE_MS = 10 * SECOND;
 

@@ -1,11 +1,11 @@
-import type { Transaction, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { planInventory } from '../sources/consumers.ts';
 import { ensureSource } from '../sources/source-records.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson } from '../lib/json.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Definition } from './definition.ts';
 import { firingAfter } from './firing.ts';
@@ -34,7 +34,7 @@ type Columns = Pick<
  * @throws GatehouseError `credential_required` when the app of an event trigger is not connected.
  */
 export async function armTrigger(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: TriggerContext,
   { environment, userId, definition, credentials, enabled, before }: TriggerInput,
 ): Promise<Required<Columns>> {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Transaction } from 'kysely';
 import { publicError, type ErrorCode } from '../lib/errors.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
@@ -205,7 +204,7 @@ async function plan(db: DbOrTx, row: InstallationRow): Promise<Upgrade> {
 
 /** Changes the row's version, credentials and trigger, all or nothing. */
 async function move(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: InstallContext,
   { row, to, previous }: { row: InstallationRow; to: number; previous: number | null },
 ): Promise<void> {

@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { HOUR } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { MIB } from '../../lib/http-body.ts';
-import type { Tables } from '../../store/schema.ts';
+import type { Tables, Tx } from '../../store/schema.ts';
 import type { Grant } from './grant.ts';
 
 type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
@@ -110,11 +109,7 @@ export async function readResultPage(
 }
 
 /** Deletes the oldest results of this user at this server, then of all users, until the new one fits. */
-async function makeRoom(
-  tx: Transaction<Tables>,
-  row: Tables['results'],
-  limits: typeof LIMITS,
-): Promise<void> {
+async function makeRoom(tx: Tx, row: Tables['results'], limits: typeof LIMITS): Promise<void> {
   const oldest = tx.selectFrom('results').select(['result_id', 'bytes']).orderBy('created_at');
   const own = await oldest
     .where('server_id', '=', row.server_id)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
@@ -9,7 +9,7 @@ import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { backoff, jitter } from '../../runtime/backoff.ts';
 import { whileRenewing } from '../../runtime/lease.ts';
-import type { Tables } from '../../store/schema.ts';
+import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
@@ -280,7 +280,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
  * loop.
  */
 async function recordAll(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: PollContext,
   { unified, ...how }: PollResult & { source: Source },
 ): Promise<number> {

@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { chunksOf } from '../../store/batches.ts';
-import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
+import type { Db, DbOrTx, Tables, Tx } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import { publish, type EventContext } from '../../outbox/publish.ts';
@@ -22,7 +22,7 @@ const LISTS_SETTLE_MS = MINUTE;
 
 /** A source, and the transaction that reads and writes its keys. */
 interface StoredKeys {
-  tx: Transaction<Tables>;
+  tx: Tx;
   sourceId: string;
 }
 
@@ -57,7 +57,7 @@ interface Observed {
  * @returns the number of deliveries created.
  */
 export async function recordChanges(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: EventContext,
   { source, observations, baseline = false, listedFrom = 0, knownFrom = Infinity }: Observed,
 ): Promise<number> {
@@ -199,7 +199,7 @@ function isReturned(record: Unified, state: string, newest: Newest | undefined):
 }
 
 async function storeStates(
-  tx: Transaction<Tables>,
+  tx: Tx,
   sourceId: string,
   { remoteIds, newest }: { remoteIds: Iterable<string>; newest: ReadonlyMap<string, Newest> },
 ): Promise<void> {
@@ -251,7 +251,7 @@ async function storedDeletions(
   return found;
 }
 
-async function deleteKeys(tx: Transaction<Tables>, sourceId: string, keys: readonly string[]): Promise<void> {
+async function deleteKeys(tx: Tx, sourceId: string, keys: readonly string[]): Promise<void> {
   for (const some of chunksOf(keys))
     await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', some).execute();
 }
@@ -301,7 +301,7 @@ export async function recordUnreadable(
 
 /** Publishes the deletion of a record, once. */
 export async function recordDeletion(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: EventContext,
   { source, record: { id, remoteId } }: { source: Source; record: { id: string; remoteId: string } },
 ): Promise<number> {

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
 import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../../lib/errors.ts';
 import { parseJson, type Json } from '../../lib/json.ts';
-import type { Tables } from '../../store/schema.ts';
+import type { Tx } from '../../store/schema.ts';
 import { holdSame } from '../consumers.ts';
 import type { Round } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
@@ -219,7 +218,7 @@ async function commit(
  * processed.
  */
 async function mark(
-  tx: Transaction<Tables>,
+  tx: Tx,
   now: number,
   interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<Set<string>> {

@@ -1,10 +1,10 @@
-import type { Insertable, Transaction } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
 import { chunksOf } from '../../store/batches.ts';
-import type { Tables } from '../../store/schema.ts';
+import type { Tables, Tx } from '../../store/schema.ts';
 import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
 import {
@@ -170,11 +170,7 @@ async function interpretAll(
 }
 
 /** Stores webhooks in one transaction, and publishes the events of those with interpretations. */
-async function storeAll(
-  tx: Transaction<Tables>,
-  context: IntakeContext,
-  arrivals: readonly Arrival[],
-): Promise<Stored[]> {
+async function storeAll(tx: Tx, context: IntakeContext, arrivals: readonly Arrival[]): Promise<Stored[]> {
   const now = context.clock.now();
   const states = await statesOf(tx, context, arrivals);
   const results: Stored[] = [];
@@ -201,7 +197,7 @@ async function storeAll(
 }
 
 /** Inserts webhooks. Returns the ids of those that were not stored before. */
-async function insertInbox(tx: Transaction<Tables>, rows: readonly InboxRow[]): Promise<Set<string>> {
+async function insertInbox(tx: Tx, rows: readonly InboxRow[]): Promise<Set<string>> {
   const fresh = new Set<string>();
   for (const some of chunksOf(rows)) {
     const inserted = await tx
@@ -217,7 +213,7 @@ async function insertInbox(tx: Transaction<Tables>, rows: readonly InboxRow[]): 
 
 /** Publishes the events of webhooks of one source, except those that were stored before. */
 async function publishFresh(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: IntakeContext,
   { arrivals, fresh }: { arrivals: readonly Arrival[]; fresh: ReadonlySet<string> },
 ): Promise<void> {
@@ -240,7 +236,7 @@ interface SenderState {
  * only stored. A poll or an account switch may hold those locks for long.
  */
 async function statesOf(
-  tx: Transaction<Tables>,
+  tx: Tx,
   { clock }: IntakeContext,
   arrivals: readonly Arrival[],
 ): Promise<Map<string, SenderState>> {

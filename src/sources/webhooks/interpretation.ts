@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Connector } from '../../connectors/catalog.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import type { Json } from '../../lib/json.ts';
-import type { Tables } from '../../store/schema.ts';
+import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.ts';
 import { unifiedId } from '../../unified/unified-ids.ts';
 import { toUnified } from '../../unified/map.ts';
@@ -91,7 +90,7 @@ export async function interpretRecord(
  * @returns the number of deliveries created.
  */
 export async function publishInterpretations(
-  tx: Transaction<Tables>,
+  tx: Tx,
   context: PollContext,
   { source, interpretations }: { source: Source; interpretations: readonly Interpretation[] },
 ): Promise<number> {
