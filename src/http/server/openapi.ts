@@ -56,7 +56,10 @@ export function openApiDocument(routes: Route[], publicUrl: string): SchemaObjec
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
-    tags: [...new Set([...routes.map((route) => route.spec.tag), 'MCP'])].map(tagOf),
+    tags: [...new Set([...routes.map((route) => route.spec.tag), 'MCP'])].map((name) => ({
+      name,
+      description: TAGS[name] ?? `${name}.`,
+    })),
     paths: { ...paths, ...mcpPaths() },
     components: {
       schemas: {
@@ -77,10 +80,6 @@ export function openApiDocument(routes: Route[], publicUrl: string): SchemaObjec
     },
     'x-scopes': SCOPES,
   };
-}
-
-function tagOf(name: string): SchemaObject {
-  return { name, description: TAGS[name] ?? `${name}.` };
 }
 
 function operation(spec: RouteFacts, components: Components, answers: SchemaObject): SchemaObject {

@@ -1,4 +1,4 @@
-import { forgiven, type Correction } from '../../connectors/forgive.ts';
+import { forgiven } from '../../connectors/forgive.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
@@ -51,7 +51,8 @@ export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
     (name) => !CALL_MEMBERS.has(name) && known.has(nameKey(name)) && !Object.hasOwn(parameters, name),
   );
   if (strays.length === 0) return call;
-  for (const name of strays) note(scope, { path: `${at}${name}`, from: name, to: `parameters.${name}` });
+  for (const name of strays)
+    scope.corrections.push({ path: `${at}${name}`, from: name, to: `parameters.${name}` });
   const stray = new Set(strays);
   const entries = Object.entries(call);
   const kept = entries.filter(([name]) => !stray.has(name));
@@ -80,12 +81,8 @@ export function directArguments(
     const value = args[given];
     if (typeof value !== 'string' && value !== null) continue;
     delete input[given];
-    if (given !== member) note(scope, { path: given, from: given, to: member });
+    if (given !== member) scope.corrections.push({ path: given, from: given, to: member });
     if (typeof value === 'string') own[member] = value;
   }
   return { input, ...own };
-}
-
-function note({ corrections }: ToolScope, correction: Correction): void {
-  corrections.push(correction);
 }

@@ -1,4 +1,3 @@
-import type { Correction } from '../../connectors/forgive.ts';
 import { actionNotFound, connectorNotFound, type Action } from '../../connectors/catalog.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
@@ -112,7 +111,6 @@ function meant(
 ): string {
   const [only, ...others] = ids.filter((id) => nameKey(id) === nameKey(named));
   if (only === undefined || others.length > 0 || only === named) return named;
-  const correction: Correction = { path, from: named.slice(0, 100), to: only };
-  corrections.push(correction);
+  corrections.push({ path, from: named.slice(0, 100), to: only });
   return only;
 }

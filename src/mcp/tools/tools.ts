@@ -11,7 +11,7 @@ import { connectedConnectors } from '../../credentials/active-credentials.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json.ts';
+import { isJsonObject, asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { offerLink } from './connect-links.ts';
@@ -184,7 +184,10 @@ const executeActionTool = tool({
   input: action,
   hints: RUNS,
   thirdParty: true,
-  repair: (scope, args) => objectOr(repairedCall(scope, args), args),
+  repair(scope, args) {
+    const call = repairedCall(scope, args);
+    return isJsonObject(call) ? call : args;
+  },
   async run(scope, { parameters = {}, ...call }) {
     return runAction(scope, { ...call, ...idsFor(scope, call), input: parameters, path: 'parameters' });
   },
@@ -318,10 +321,6 @@ function isConnected(connector: Connector | undefined, connected: ReadonlySet<st
   if (!connector) return false;
   const free = connector.definition.authentication.some(({ type }) => type === 'none');
   return free || connected.has(connector.connectorId);
-}
-
-function objectOr(value: Json, otherwise: JsonObject): JsonObject {
-  return isJsonObject(value) ? value : otherwise;
 }
 
 function lineOf({ actionId, name, description, effect, list }: Action) {
