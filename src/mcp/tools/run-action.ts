@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import { readParameters } from './action-call.ts';
 import { confirmCall } from './confirm.ts';
-import { refusalWithLink } from './connect-links.ts';
+import { refusalWithLink } from './account-links.ts';
 import { runContent } from './content.ts';
 import { InputRequired } from './input.ts';
 import type { ToolScope } from './tool.ts';

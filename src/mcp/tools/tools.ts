@@ -14,7 +14,7 @@ import { writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
-import { offerLink } from './connect-links.ts';
+import { offerLink } from './account-links.ts';
 import { repairedCall } from './action-call.ts';
 import { exampleInput } from './example.ts';
 import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';
