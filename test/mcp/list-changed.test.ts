@@ -289,7 +289,7 @@ test('slow issuers of other JWTs do not delay a listener', async () => {
         body: { restrictions: { connectors: { blockedIds: ['sandbox'] } } },
       });
     await expect.poll(() => stream.text, SOON).toContain('notifications/tools/list_changed');
-    expect(hanging).toBeGreaterThan(0);
+    await expect.poll(() => hanging).toBeGreaterThan(0);
   } finally {
     vi.restoreAllMocks();
     keys.closeAllConnections();

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { pollIntervals } from '../support/polls.ts';
 import { startReceiver, verified } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -79,7 +80,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     service.context.dispatcher.wake();
     await created(service, ['o1']);
     await receiver.arrived(1);
-    await new Promise((next) => setTimeout(next, 1200));
+    await pollIntervals();
     expect(receiver.received.map(({ headers }) => headers['x-svc-sequence'])).toEqual(['1']);
   });
 
@@ -139,7 +140,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
         created(first, [`f${n}`]),
       ]);
     await receiver.arrived(120);
-    await new Promise((next) => setTimeout(next, 300));
+    await pollIntervals();
     const numbers = receiver.received.map(({ headers }) => Number(headers['x-svc-sequence']));
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, n) => n + 1));
   });
@@ -214,11 +215,11 @@ test('Retry-After pauses all deliveries of the subscription in all processes', a
   expect(Date.parse(listed.text('data.0.nextAttemptAt'))).toBe(clock.now() + 600_000);
   receiver.answer = (_, res) => res.writeHead(200).end();
   await created(service, ['o2']);
-  await new Promise((next) => setTimeout(next, 200));
+  await pollIntervals();
   expect(receiver.received.length).toBe(1);
   await service.context.dispatcher.close();
   await using second = await startService({ env: service.env, clock });
-  await new Promise((next) => setTimeout(next, 300));
+  await pollIntervals();
   expect(receiver.received.length).toBe(1);
   clock.advance(600_000);
   second.context.dispatcher.wake();

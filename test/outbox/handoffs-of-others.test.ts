@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql, type Transaction } from 'kysely';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
@@ -6,6 +5,7 @@ import { publish } from '../../src/outbox/publish.ts';
 import { newOrderedId } from '../../src/lib/ids.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { pollIntervals } from '../support/polls.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 /* Handoffs of one process as the other processes see them. */
@@ -90,8 +90,7 @@ test('an ordered subscription waits for a handoff until its lease expires', asyn
   };
   const first = await insert(1, { token: 'another process', until: now + 60_000 });
   await insert(2, undefined);
-  // Long enough for two polls of the dispatcher.
-  await sleep(2200);
+  await pollIntervals();
   expect(receiver.received).toEqual([]);
   const listed = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
   expect([listed.at('data.0.sequence'), listed.at('data.1.sequence')]).toEqual([2, 1]);

@@ -4,6 +4,7 @@ import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { pollIntervals } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 /* Retries of failed deliveries (docs/webhooks.md, When a delivery fails). */
@@ -46,7 +47,7 @@ test('a failed delivery follows the retry schedule and is dead after the last', 
   expect([dead.at('data.0.status'), dead.at('data.0.nextAttemptAt')]).toEqual(['dead', null]);
   clock.advance(DAY);
   service.context.dispatcher.wake();
-  await new Promise((next) => setTimeout(next, 100));
+  await pollIntervals();
   expect(receiver.received).toHaveLength(10);
 });
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import { openStore } from '../../src/store/open.ts';
 import { created, startEvents, subscribe, until } from '../support/events.ts';
+import { pollIntervals } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 
@@ -80,7 +80,7 @@ test('a delivery replayed while its subscription ends does not wait forever', as
     });
     await held.promise;
     const answer = sendAgain();
-    await sleep(300);
+    await pollIntervals();
     ended.resolve();
     await ending;
     expect((await answer).at('code')).toBe('subscription_disabled');
@@ -108,7 +108,7 @@ test('a subscription is deleted while its deliveries are locked in another order
         .execute();
     await write(2);
     void service.call('DELETE', `/webhooks/${subscriptionId}`).then(deletion.resolve, deletion.reject);
-    await sleep(300);
+    await pollIntervals();
     await write(1, 3);
   });
   expect((await deletion.promise).status).toBe(200);
@@ -162,7 +162,7 @@ test('two concurrent first settings of the events address both succeed', async (
   });
   await held.promise;
   const second = set('second');
-  await sleep(300);
+  await pollIntervals();
   ended.resolve();
   await first;
   expect(await second).toMatchObject({

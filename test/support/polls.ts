@@ -35,8 +35,8 @@ export async function polled(service: Service, times = 2): Promise<string[]> {
   return reads.tables;
 }
 
-/** Waits for as many polls, whether or not a client listens: timers of one process fire in their order. */
-export const pollIntervals = (times = 4): Promise<void> => sleep(times * SHORT_INTERVALS.changesMs);
+/** Waits until a process has polled this many times for changes and for work: its timers fire in their order. */
+export const pollIntervals = (times = 4): Promise<void> => sleep(times * SHORT_INTERVALS.workMs);
 
 /** Connects a client, and waits until its standing stream is open and was checked once. */
 export async function connectListener(

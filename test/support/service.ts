@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listen, type App } from '../../src/app.ts';
+import type { Intervals } from '../../src/base.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext, type OpenContext } from '../../src/context.ts';
 import { newApiKey } from '../../src/crypto/tokens.ts';
@@ -54,6 +55,7 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   clock?: Clock;
   catalogFolder?: string;
+  intervals?: Intervals;
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -82,7 +84,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.catalogFolder ? { catalogFolder: options.catalogFolder } : {}),
-    intervals: SHORT_INTERVALS,
+    intervals: options.intervals ?? SHORT_INTERVALS,
   });
   await ensureKeys(context, { development: developmentKey, production: productionKey });
   const app = await listen(context);
