@@ -2,7 +2,7 @@ import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { chunksOf } from '../store/batches.ts';
+import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { deleteOldRows } from './retention.ts';
@@ -47,6 +47,7 @@ export interface ExecutionLog extends AsyncDisposable {
 
 const BATCH_MS = 50;
 const RETRY_MS = SECOND;
+const ROWS_AT_ONCE = 64;
 /** Maximum number of waiting rows while the store fails. Beyond it the oldest are dropped, which is logged. */
 const MAX_WAITING = 10_000;
 /** `last_used_at` is written once in this time per credential, not per call. */
@@ -55,6 +56,7 @@ const MAX_USED = 10_000;
 const SWEEP_MS = 10 * MINUTE;
 
 type Row = Tables['executions'];
+const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
 
 export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): ExecutionLog {
   let waiting: Row[] = [];
@@ -188,10 +190,10 @@ function forgetOldest(usedAt: Map<string, number>): void {
 
 async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    for (const [part, some] of chunksOf(rows).entries()) {
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       // SQLite runs on this thread. Other requests run between two parts instead of waiting for all of them.
-      if (part > 0) await new Promise((next) => setImmediate(next));
-      await tx.insertInto('executions').values(some).execute();
+      if (at > 0) await new Promise((next) => setImmediate(next));
+      await insertExecutions(db, tx, rows.slice(at, at + ROWS_AT_ONCE));
     }
     // All processes update in one order, so that two never wait for each other's rows.
     for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {

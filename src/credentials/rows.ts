@@ -4,7 +4,7 @@ import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
-import { isPostgres } from '../store/open.ts';
+import { isPostgres } from '../store/prepared.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { accountChange } from './account-change.ts';

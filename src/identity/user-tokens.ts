@@ -4,6 +4,7 @@ import type { Base } from '../base.ts';
 import { newId } from '../lib/ids.ts';
 import { DAY, HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 type TokenContext = Pick<Base, 'db' | 'clock' | 'keys' | 'publicUrl'>;
@@ -113,14 +114,18 @@ export async function publicKeys(context: TokenContext): Promise<{ keys: JWK[] }
   return { keys: rows.map((row) => jwk.parse(JSON.parse(row.public_jwk))) };
 }
 
-function verifyingKeys({ db, clock }: Pick<TokenContext, 'db' | 'clock'>) {
-  const since = clock.now() - VERIFYING_AFTERWARDS_MS;
-  return db
+const keysRetiredAfter = perDatabase((db) =>
+  db
     .selectFrom('signing_keys')
     .select(['public_jwk', 'created_at', 'retired_at'])
-    .where((e) => e.or([e('retired_at', 'is', null), e('retired_at', '>', since)]))
+    .where((e) => e.or([e('retired_at', 'is', null), e('retired_at', '>', 0)]))
     .orderBy('created_at', 'desc')
-    .execute();
+    .compile(),
+);
+
+async function verifyingKeys({ db, clock }: Pick<TokenContext, 'db' | 'clock'>) {
+  const { rows } = await runPrepared(db, keysRetiredAfter(db), [clock.now() - VERIFYING_AFTERWARDS_MS]);
+  return rows;
 }
 
 async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: string; privateJwk: JWK }> {

@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -44,14 +44,22 @@ export async function createUser(
   return toUser(row);
 }
 
+/** Prepared, because most requests name a user. */
+const userById = perDatabase((db) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('user_id', '=', '')
+    .where('environment', '=', 'development')
+    .compile(),
+);
+
 export async function findUser(
   db: DbOrTx,
   environment: Environment,
   userId: string,
 ): Promise<User | undefined> {
-  // Written as SQL, because most requests name a user, and building a statement costs more than running it.
-  const { rows } = await sql<Tables['users']>`
-    select * from users where user_id = ${userId} and environment = ${environment}`.execute(db);
+  const { rows } = await runPrepared(db, userById(db), [userId, environment]);
   return rows[0] && toUser(rows[0]);
 }
 

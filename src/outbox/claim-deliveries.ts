@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import { chunksOf } from '../store/batches.ts';
+import { chunksOf, inTexts, perDatabase, runPrepared, textsFor } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { dueIds } from './due.ts';
@@ -191,13 +191,10 @@ async function takeDue(
   }
   const due = await dueIds(tx, context, { target, limit: most, now });
   if (due.length === 0) return { taken: [], more: false };
-  const ids = due.length === 1 ? due : await fitting(tx, due, chars);
+  const ids = due.length === 1 ? due : await fitting(tx, context, { ids: due, chars });
   const until = now + leaseMs;
-  await tx
-    .updateTable('deliveries')
-    .set({ lease_token: token, next_at: until, updated_at: now })
-    .where('delivery_id', 'in', ids)
-    .execute();
+  const idTexts = textsFor(context.db, ids);
+  await runPrepared(tx, lease(context.db), [token, until, now, idTexts]);
   const intervalMs = target.ratePerSecond === null ? 0 : SECOND / target.ratePerSecond;
   if (intervalMs > 0) {
     await tx
@@ -206,22 +203,7 @@ async function takeDue(
       .where('subscription_id', '=', target.subscriptionId)
       .execute();
   }
-  const rows = await tx
-    .selectFrom('deliveries')
-    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
-    .select([
-      'deliveries.delivery_id',
-      'deliveries.sequence',
-      'deliveries.marks',
-      'deliveries.attempts',
-      'deliveries.step',
-      'events.scope',
-      'events.event',
-      'events.body',
-    ])
-    .where('deliveries.delivery_id', 'in', ids)
-    .orderBy('deliveries.sequence')
-    .execute();
+  const { rows } = await runPrepared(tx, storedItems(context.db), [idTexts]);
   const taken = rows.map((row, position) => ({
     deliveryId: row.delivery_id,
     sequence: row.sequence,
@@ -240,19 +222,52 @@ async function takeDue(
 }
 
 /** Returns the first ids whose bodies have at most `chars` bytes together; at least one id. */
-async function fitting(tx: Tx, ids: readonly string[], chars: number): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('deliveries')
-    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
-    // Size in bytes, because neither database reads the text for it.
-    .select(['deliveries.delivery_id', sql<number>`octet_length(events.body)`.as('size')])
-    .where('deliveries.delivery_id', 'in', ids)
-    .execute();
+async function fitting(
+  tx: Tx,
+  { db }: Pick<Base, 'db'>,
+  { ids, chars }: { ids: readonly string[]; chars: number },
+): Promise<string[]> {
+  const { rows } = await runPrepared(tx, bodySizes(db), [textsFor(db, ids)]);
   const sizes = new Map(rows.map((row) => [row.delivery_id, row.size]));
   let sum = 0;
   const tooMuch = ids.findIndex((id) => (sum += sizes.get(id) ?? 0) > chars);
   return ids.slice(0, tooMuch === -1 ? ids.length : Math.max(1, tooMuch));
 }
+
+const lease = perDatabase((db) =>
+  db
+    .updateTable('deliveries')
+    .set({ lease_token: '', next_at: 0, updated_at: 0 })
+    .where('delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const bodySizes = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    // Size in bytes, because neither database reads the text for it.
+    .select(['deliveries.delivery_id', sql<number>`octet_length(events.body)`.as('size')])
+    .where('deliveries.delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const storedItems = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select([
+      'deliveries.delivery_id',
+      'deliveries.sequence',
+      'deliveries.marks',
+      'deliveries.attempts',
+      'deliveries.step',
+      'events.scope',
+      'events.event',
+      'events.body',
+    ])
+    .where('deliveries.delivery_id', 'in', inTexts(db))
+    .orderBy('deliveries.sequence')
+    .compile(),
+);
 
 /** Releases the leases of deliveries without an attempt. They are due at once. */
 export async function release(

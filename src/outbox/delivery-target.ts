@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { memoByObject } from '../lib/memo.ts';
+import { inTexts, perDatabase, runPrepared, textsFor } from '../store/prepared.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { signingKey, type SigningKey } from './signature.ts';
@@ -113,21 +114,22 @@ export function previousSecrets({ keys }: Pick<Base, 'keys'>, row: SubscriptionR
   return keys.openJson(previousShape, row.previous_secrets_sealed, bound);
 }
 
+const subscriptionsIn = perDatabase((db) =>
+  db.selectFrom('subscriptions').selectAll().where('subscription_id', 'in', inTexts(db)).compile(),
+);
+
 /**
  * Returns the current targets of subscriptions. Omits deleted ones. Also omits and logs those that targetOf() cannot
  * open.
  */
 export async function readTargets(
   db: DbOrTx,
-  context: Pick<Base, 'keys' | 'log'>,
+  context: Pick<Base, 'db' | 'keys' | 'log'>,
   subscriptionIds: readonly string[],
 ): Promise<Target[]> {
   if (subscriptionIds.length === 0) return [];
-  const rows = await db
-    .selectFrom('subscriptions')
-    .selectAll()
-    .where('subscription_id', 'in', subscriptionIds)
-    .execute();
+  const ids = textsFor(context.db, subscriptionIds);
+  const { rows } = await runPrepared(db, subscriptionsIn(context.db), [ids]);
   return rows.map((row) => targetOf(context, row)).filter((target) => target !== undefined);
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Base } from '../base.ts';
-import type { Tx } from '../store/schema.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
+import type { Db, Tx } from '../store/schema.ts';
 import type { Target } from './delivery-target.ts';
 
 /* Finds due deliveries. */
@@ -14,29 +15,29 @@ export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id coll
 /** Expired handoffs that one statement ends. */
 const ENDED_AT_ONCE = 1000;
 
-/** Returns the subscriptions with due deliveries. Costs two index look-ups when none is due. */
-export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<string[]> {
-  const { db, clock } = context;
-  const now = clock.now();
-  const expired = await db
+const anythingDue = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where(WAITS)
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(sql.lit(1))
+    .compile(),
+);
+const anyExpiredHandoff = perDatabase((db) =>
+  db
     .selectFrom('deliveries')
     // Only indexed columns, so that the query reads no table row.
     .select('sequence')
     .where(IS_HANDED_OFF)
-    .where('next_at', '<=', now)
-    .limit(1)
-    .executeTakeFirst();
-  if (expired) await endHandoffs(context, now);
-  const first = await db
-    .selectFrom('deliveries')
-    .select('delivery_id')
-    .where(WAITS)
-    .where('next_at', '<=', now)
-    .orderBy('next_at')
-    .limit(1)
-    .executeTakeFirst();
-  if (!first) return [];
-  const rows = await db
+    .where('next_at', '<=', 0)
+    .limit(sql.lit(1))
+    .compile(),
+);
+
+const subscriptionsDue = perDatabase((db) =>
+  db
     .selectFrom('subscriptions')
     .select('subscription_id')
     .where('status', '=', sql.lit('active'))
@@ -48,10 +49,21 @@ export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'sto
           .select('delivery_id')
           .whereRef('deliveries.subscription_id', '=', 'subscriptions.subscription_id')
           .where(WAITS)
-          .where('deliveries.next_at', '<=', now),
+          .where('deliveries.next_at', '<=', 0),
       ),
     )
-    .execute();
+    .compile(),
+);
+
+/** Returns the subscriptions with due deliveries. Costs two index look-ups when none is due. */
+export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<string[]> {
+  const { db, clock } = context;
+  const now = clock.now();
+  const { rows: over } = await runPrepared(db, anyExpiredHandoff(db), [now]);
+  if (over.length > 0) await endHandoffs(context, now);
+  const { rows: first } = await runPrepared(db, anythingDue(db), [now]);
+  if (first.length === 0) return [];
+  const { rows } = await runPrepared(db, subscriptionsDue(db), [now]);
   return rows.map((row) => row.subscription_id);
 }
 
@@ -79,7 +91,7 @@ async function endHandoffs({ db, store }: Pick<Base, 'db' | 'store'>, now: numbe
 /** Returns the ids of due deliveries of a subscription, in its order. */
 export async function dueIds(
   tx: Tx,
-  { store }: Pick<Base, 'store'>,
+  { db, store }: Pick<Base, 'db' | 'store'>,
   {
     target: { subscriptionId, ordered },
     limit,
@@ -109,16 +121,8 @@ export async function dueIds(
     const ids = rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
     return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
   }
-  const rows = await tx
-    .selectFrom('deliveries')
-    .select('delivery_id')
-    .where('subscription_id', '=', subscriptionId)
-    .where(WAITS)
-    .where('next_at', '<=', now)
-    .orderBy('next_at')
-    .limit(limit)
-    .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked())
-    .execute();
+  const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
+  const { rows } = await runPrepared(tx, due, [subscriptionId, now, limit]);
   return rows.map((row) => row.delivery_id);
 }
 
@@ -141,3 +145,15 @@ async function unlockedFirst(tx: Tx, ids: readonly string[], now: number): Promi
   const first = ids.findIndex((id) => !unlocked.has(id));
   return ids.slice(0, first === -1 ? ids.length : first);
 }
+
+const selectDue = (db: Db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('subscription_id', '=', '')
+    .where(WAITS)
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(0);
+const dueFirst = perDatabase((db) => selectDue(db).compile());
+const dueUnlocked = perDatabase((db) => selectDue(db).forUpdate().skipLocked().compile());

@@ -1,5 +1,6 @@
 import type { Base } from '../base.ts';
 import { createLoop } from '../runtime/loop.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Target } from './delivery-target.ts';
@@ -34,6 +35,15 @@ interface Handoff {
   bySubscription: Map<string, HandedOff>;
 }
 
+const isThere = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('delivery_id', '=', '')
+    .where('lease_token', '=', '')
+    .compile(),
+);
+
 /** Creates the set of handoffs. `accept` receives the items of each committed transaction, by subscription. */
 export function createHandoffs(
   { db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>,
@@ -48,13 +58,8 @@ export function createHandoffs(
     const [first] = handoff.bySubscription.values();
     const item = first?.items[0];
     if (!item) return false;
-    const there = await db
-      .selectFrom('deliveries')
-      .select('delivery_id')
-      .where('delivery_id', '=', item.deliveryId)
-      .where('lease_token', '=', item.token)
-      .executeTakeFirst();
-    return there !== undefined;
+    const { rows } = await runPrepared(db, isThere(db), [item.deliveryId, item.token]);
+    return rows.length > 0;
   };
 
   const remove = (handoff: Handoff): void => {

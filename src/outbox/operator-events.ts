@@ -46,7 +46,7 @@ export async function notifyOperator(
   { environment, type, data }: { environment: Environment; type: OperatorEvent; data: JsonObject },
 ): Promise<void> {
   const operator = await findOperatorSubscription(tx, environment);
-  const subscribers = [...(operator ? [operator] : []), ...(await listeners(tx, environment))];
+  const subscribers = [...(operator ? [operator] : []), ...(await listeners(tx, context, environment))];
   if (subscribers.length === 0) return;
   const body = JSON.stringify({ type, timestamp: isoTime(context.clock.now()), data });
   const recordId = [data['credentialId'], data['runId']].find((id) => typeof id === 'string') ?? '';

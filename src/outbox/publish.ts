@@ -2,8 +2,7 @@ import { sql, type Insertable, type Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { chunksOf } from '../store/batches.ts';
-import { isPostgres } from '../store/open.ts';
+import { isPostgres, manyRows, perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
@@ -44,6 +43,80 @@ export function newEvent(
   };
 }
 
+const insertEvents = manyRows((db, rows: EventRow[]) => db.insertInto('events').values(rows));
+const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[]) =>
+  db.insertInto('deliveries').values(rows),
+);
+/**
+ * Selects and locks the subscriptions of a source until the transaction ends. Each row says whether workflows listen to
+ * the source, and whether listeners of the whole environment exist. SQLite locks the database anyway, and its sorter
+ * costs ten times as much as the look-up.
+ */
+const subscribersOfSource = perDatabase((db) => {
+  const found = db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('workflow_installations')
+            .select('installation_id')
+            .where('workflow_installations.source_id', '=', '')
+            .where('workflow_installations.enabled', '=', sql.lit(1)),
+        )
+        .as('workflows_too'),
+    )
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('subscriptions as others')
+            .select('others.environment')
+            .where('others.environment', '=', 'development')
+            // A literal, so that the planner matches the partial index.
+            .where('others.kind', '=', sql.lit('listener'))
+            .where('others.source_id', 'is', null),
+        )
+        .as('listeners_too'),
+    )
+    .where('source_id', '=', '');
+  return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
+});
+/** Locks one subscription and no other: the caller may hold its row already, and a lock out of order could deadlock. */
+const oneSubscriber = perDatabase((db) => {
+  const found = db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('subscription_id', '=', '')
+    .where('source_id', '=', '');
+  return (isPostgres(db) ? found.forUpdate() : found).compile();
+});
+const listenersOfEnvironment = perDatabase((db) =>
+  db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('environment', '=', 'development')
+    // A literal, so that the planner matches the partial index.
+    .where('kind', '=', sql.lit('listener'))
+    .where('source_id', 'is', null)
+    .orderBy('subscription_id')
+    .compile(),
+);
+const takeNumbers = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set((e) => ({ sequence: e('sequence', '+', 1) }))
+    .where('subscription_id', '=', '')
+    .where('status', '=', 'active')
+    .returning('sequence')
+    .compile(),
+);
+/** Sets the number of a locked row without `returning`, which costs SQLite as much as the update does. */
+const setNumber = perDatabase((db) =>
+  db.updateTable('subscriptions').set({ sequence: 1 }).where('subscription_id', '=', '').compile(),
+);
+
 /**
  * Inserts events of a source in the caller's transaction, with a numbered delivery for each active subscription that
  * selects their type. A disabled subscription collects no deliveries; recover() creates them later from the events. An
@@ -76,14 +149,18 @@ export async function publish(
   let locked: SubscriptionRow[];
   let others: SubscriptionRow[] = [];
   if (options.only === undefined) {
-    const rows = await subscribersOf(tx, source);
+    const { rows } = await runPrepared(tx, subscribersOfSource(context.db), [
+      sourceId,
+      environment,
+      sourceId,
+    ]);
     const [row] = rows;
     locked = rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, { source, events });
-    if (!row || row.listeners_too) others = await listeners(tx, environment);
+    if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
-    locked = await oneSubscriber(tx, sourceId, options.only);
+    locked = (await runPrepared(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
   }
   const stored = events.map(({ eventScope, event, recordId, body }) =>
     newEvent(context, {
@@ -98,51 +175,13 @@ export async function publish(
   return announce(tx, context, { events: stored, subscribers: { locked, others, marks: options.marks } });
 }
 
-/**
- * Returns and locks the subscriptions of a source until the transaction ends. Each row says whether workflows listen to
- * the source, and whether listeners of the whole environment exist. SQLite locks the database anyway, and its sorter
- * costs ten times as much as the look-up. Written as SQL, because building the statement takes 40 µs of each commit.
- */
-async function subscribersOf(tx: Tx, { sourceId, environment }: EventSource) {
-  const { rows } = await sql<
-    SubscriptionRow & { workflows_too: 0 | 1 | boolean; listeners_too: 0 | 1 | boolean }
-  >`
-    select *,
-      exists (select 1 from workflow_installations where source_id = ${sourceId} and enabled = 1) as workflows_too,
-      exists (
-        select 1 from subscriptions as others
-        where others.environment = ${environment} and others.kind = 'listener' and others.source_id is null
-      ) as listeners_too
-    from subscriptions
-    where source_id = ${sourceId}
-    ${isPostgres(tx) ? sql`order by ${SUBSCRIPTION_ORDER} for update` : sql``}`.execute(tx);
-  return rows;
-}
-
-/** Locks one subscription and no other: the caller may hold its row already, and a lock out of order could deadlock. */
-function oneSubscriber(tx: Tx, sourceId: string, subscriptionId: string): Promise<SubscriptionRow[]> {
-  return tx
-    .selectFrom('subscriptions')
-    .selectAll()
-    .where('subscription_id', '=', subscriptionId)
-    .where('source_id', '=', sourceId)
-    .$if(isPostgres(tx), (query) => query.forUpdate())
-    .execute();
-}
-
 /** Returns the subscriptions of `gatehouse listen` processes that listen to a whole environment. */
-export function listeners(tx: Tx, environment: Environment): Promise<SubscriptionRow[]> {
-  return (
-    tx
-      .selectFrom('subscriptions')
-      .selectAll()
-      .where('environment', '=', environment)
-      // A literal, so that the planner matches the partial index.
-      .where('kind', '=', sql.lit('listener'))
-      .where('source_id', 'is', null)
-      .orderBy('subscription_id')
-      .execute()
-  );
+export async function listeners(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  environment: Environment,
+): Promise<SubscriptionRow[]> {
+  return (await runPrepared(tx, listenersOfEnvironment(db), [environment])).rows;
 }
 
 /**
@@ -177,19 +216,19 @@ export async function announce(
     consumers.some(({ kinds }) => kinds === 'all' || kinds.has(event)),
   );
   if (wanted.length === 0) return 0;
-  for (const some of chunksOf(wanted)) await tx.insertInto('events').values(some).execute();
+  await insertEvents(context.db, tx, wanted);
 
   const markText = marks === undefined ? null : JSON.stringify(marks);
   const deliveries: Insertable<Tables['deliveries']>[] = [];
   for (const { row, kinds, isLocked } of consumers) {
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
     if (mine.length === 0 || row.status !== 'active') continue;
-    const last = await (isLocked ? numberLocked : number)(tx, row, mine.length);
+    const last = await (isLocked ? numberLocked : number)(tx, context, { row, count: mine.length });
     // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
     deliveries.push(...deliveriesOf(tx, context, { row, events: mine, last, marks: markText }));
   }
-  await insertDeliveries(tx, deliveries);
+  await insertDeliveries(context.db, tx, deliveries);
   return deliveries.length;
 }
 
@@ -204,7 +243,7 @@ export async function deliverStored(
   }: { row: SubscriptionRow; events: readonly EventRow[]; marks?: Record<string, string> | undefined },
 ): Promise<string[]> {
   if (events.length === 0 || row.status !== 'active') return [];
-  const last = await number(tx, row, events.length);
+  const last = await number(tx, context, { row, count: events.length });
   if (last === undefined) return [];
   const deliveries = deliveriesOf(tx, context, {
     row,
@@ -212,32 +251,27 @@ export async function deliverStored(
     last,
     marks: marks === undefined ? null : JSON.stringify(marks),
   });
-  await insertDeliveries(tx, deliveries);
+  await insertDeliveries(context.db, tx, deliveries);
   return deliveries.map((delivery) => delivery.delivery_id);
 }
 
-async function insertDeliveries(tx: Tx, rows: Insertable<Tables['deliveries']>[]): Promise<void> {
-  for (const some of chunksOf(rows)) await tx.insertInto('deliveries').values(some).execute();
-}
-
 /** Takes the next `count` numbers of a subscription. @returns the last one; undefined when the subscription is disabled. */
-async function number(tx: Tx, row: SubscriptionRow, count: number): Promise<number | undefined> {
-  const taken = await tx
-    .updateTable('subscriptions')
-    .set((e) => ({ sequence: e('sequence', '+', count) }))
-    .where('subscription_id', '=', row.subscription_id)
-    .where('status', '=', 'active')
-    .returning('sequence')
-    .executeTakeFirst();
-  return taken?.sequence;
+async function number(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  { row, count }: { row: SubscriptionRow; count: number },
+): Promise<number | undefined> {
+  const { rows } = await runPrepared(tx, takeNumbers(db), [count, row.subscription_id, 'active']);
+  return rows[0]?.sequence;
 }
 
-/** Numbers a locked row without `returning`, which costs SQLite as much as the update does. */
-async function numberLocked(tx: Tx, row: SubscriptionRow, count: number): Promise<number> {
+async function numberLocked(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  { row, count }: { row: SubscriptionRow; count: number },
+): Promise<number> {
   const last = row.sequence + count;
-  await sql`update subscriptions set sequence = ${last} where subscription_id = ${row.subscription_id}`.execute(
-    tx,
-  );
+  await runPrepared(tx, setNumber(db), [last, row.subscription_id]);
   return last;
 }
 
@@ -287,8 +321,16 @@ function deliveriesOf(
 }
 
 const kindsText = z.array(z.string());
+const readKinds = new Map<string, ReadonlySet<string>>();
+const MAX_READ_KINDS = 1000;
 
 function wantedKinds(row: SubscriptionRow): 'all' | ReadonlySet<string> {
   if (row.kind === 'listener' && row.source_id === null) return 'all';
-  return new Set(kindsText.parse(JSON.parse(row.events)));
+  let kinds = readKinds.get(row.events);
+  if (!kinds) {
+    kinds = new Set(kindsText.parse(JSON.parse(row.events)));
+    if (readKinds.size >= MAX_READ_KINDS) readKinds.clear();
+    readKinds.set(row.events, kinds);
+  }
+  return kinds;
 }

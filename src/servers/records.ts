@@ -5,7 +5,7 @@ import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
-import { isPostgres } from '../store/open.ts';
+import { isPostgres } from '../store/prepared.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { updateInBatches } from '../store/batches.ts';
-import { isPostgres } from '../store/open.ts';
+import { isPostgres } from '../store/prepared.ts';
 import type { Db } from '../store/schema.ts';
 
 const LOOK_EVERY_MS = MINUTE;

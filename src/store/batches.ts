@@ -47,13 +47,3 @@ export async function updateInBatches(
 ): Promise<void> {
   await inSteps(async (limit) => (await updateSome(limit)).numUpdatedRows, signal);
 }
-
-const ROWS_A_STATEMENT = 32;
-
-/** Cuts rows or keys into chunks for one statement each, because a statement takes a limited number of values. */
-export function chunksOf<T>(items: readonly T[]): T[][] {
-  const chunks: T[][] = [];
-  for (let at = 0; at < items.length; at += ROWS_A_STATEMENT)
-    chunks.push(items.slice(at, at + ROWS_A_STATEMENT));
-  return chunks;
-}

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely, PostgresAdapter } from 'kysely';
+import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { createGroupCommit, createRounds, type GroupCommit, type Rounds } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
-import type { Db, DbOrTx, Tables, Tx } from './schema.ts';
+import type { Db, Tables, Tx } from './schema.ts';
 import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
@@ -114,10 +114,6 @@ function toStore(
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-export function isPostgres(db: DbOrTx): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
 /** Returns whether `error` is a unique constraint that refused a row, on either database. */

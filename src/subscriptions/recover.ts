@@ -192,7 +192,7 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
       marks: TEST_MARKS,
     });
     if (made === undefined) throw disabled();
-    for (const listener of await listeners(tx, key.environment)) {
+    for (const listener of await listeners(tx, context, key.environment)) {
       // A listener that is tested itself has the event already.
       if (listener.subscription_id !== subscription.subscription_id)
         await deliverStored(tx, context, { row: listener, events: [event], marks: TEST_MARKS });

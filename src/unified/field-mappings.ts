@@ -7,6 +7,7 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -147,16 +148,20 @@ function isFailedExpression(error: unknown): boolean {
   return error instanceof GatehouseError && error.code === 'expression_failed';
 }
 
+const mappingsOfScope = perDatabase((db) =>
+  db
+    .selectFrom('field_mappings')
+    .selectAll()
+    .where('environment', '=', 'development')
+    .where('scope', '=', '')
+    .compile(),
+);
+
 async function expressionsOf(
   db: Db,
   of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
 ): Promise<Map<string, string>> {
-  const rows = await db
-    .selectFrom('field_mappings')
-    .selectAll()
-    .where('environment', '=', of.environment)
-    .where('scope', '=', of.scope)
-    .execute();
+  const { rows } = await runPrepared(db, mappingsOfScope(db), [of.environment, of.scope]);
   if (rows.length === 0) return new Map();
   const level = ({ connectorId, credentialId }: FieldMapping) =>
     credentialId !== null ? 2 : connectorId !== null ? 1 : 0;

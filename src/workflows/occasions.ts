@@ -2,11 +2,23 @@ import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import type { EventSource, NewEvent } from '../outbox/event.ts';
 import { isoTime } from '../lib/clock.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';
 
 /** Starts runs without a caller: by events of sources and by schedules. */
+
+const listening = perDatabase((db) =>
+  db
+    .selectFrom('workflow_installations')
+    .innerJoin('users', 'users.user_id', 'workflow_installations.user_id')
+    .selectAll('workflow_installations')
+    .where('workflow_installations.source_id', '=', '')
+    .where('workflow_installations.enabled', '=', sql.lit(1))
+    .where('users.enabled', '=', sql.lit(1))
+    .compile(),
+);
 
 /**
  * Queues runs of the installations that listen to a source, in the transaction that publishes. Disabled users get
@@ -18,14 +30,7 @@ export async function runsOfEvents(
   context: Pick<Base, 'clock' | 'keys' | 'db'>,
   { source, events }: { source: EventSource; events: readonly NewEvent[] },
 ): Promise<number> {
-  const rows = await tx
-    .selectFrom('workflow_installations')
-    .innerJoin('users', 'users.user_id', 'workflow_installations.user_id')
-    .selectAll('workflow_installations')
-    .where('workflow_installations.source_id', '=', source.sourceId)
-    .where('workflow_installations.enabled', '=', sql.lit(1))
-    .where('users.enabled', '=', sql.lit(1))
-    .execute();
+  const { rows } = await runPrepared(tx, listening(context.db), [source.sourceId]);
   let made = 0;
   for (const row of rows) {
     const wanted: unknown = JSON.parse(row.events ?? '[]');

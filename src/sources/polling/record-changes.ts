@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
-import { chunksOf } from '../../store/batches.ts';
+import { inTexts, manyRows, perDatabase, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Db, DbOrTx, Tables, Tx } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
@@ -17,14 +17,32 @@ import { sha256 } from '../../lib/sha256.ts';
 const NEW_WITHIN_MS = 15 * DAY;
 /** Largest assumed difference between an app's clock and ours, while the app's clock is unknown. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
+const MAX_KEYS_A_STATEMENT = 200;
 /** Time for which lists of some apps still show deleted records or earlier states. */
 const LISTS_SETTLE_MS = MINUTE;
 
-/** A source, and the transaction that reads and writes its keys. */
+/** Stored keys of a source, and the transaction that reads and writes them. */
 interface StoredKeys {
+  db: Db;
   tx: Tx;
   sourceId: string;
 }
+
+const insertSeen = manyRows((db, rows: Selectable<Tables['seen']>[]) =>
+  db
+    .insertInto('seen')
+    .values(rows)
+    .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
+    .returning('key'),
+);
+const seenAmong = perDatabase((db) =>
+  db
+    .selectFrom('seen')
+    .select(['key', 'state', 'seen_at'])
+    .where('source_id', '=', '')
+    .where('key', 'in', inTexts(db))
+    .compile(),
+);
 
 /**
  * A record that a poll or a webhook delivered. `topic` is the change that a webhook reports; polls do not
@@ -62,7 +80,7 @@ export async function recordChanges(
   { source, observations, baseline = false, listedFrom = 0, knownFrom = Infinity }: Observed,
 ): Promise<number> {
   const now = context.clock.now();
-  const stored = { tx, sourceId: source.sourceId };
+  const stored = { db: context.db, tx, sourceId: source.sourceId };
   const keys = observations.map(({ unified }) => keysOf(unified));
   const fresh = await storeKeys(
     stored,
@@ -135,17 +153,14 @@ type Newest = StoredFacts & { state: string };
 
 /** Returns the stored facts of records by their ids at the app. Kind `c` is observed, `d` is deleted. */
 async function storedFacts(
-  { tx, sourceId }: { tx: DbOrTx; sourceId: string },
+  { db, tx, sourceId }: { db: Db; tx: DbOrTx; sourceId: string },
   kind: 'c' | 'd',
   records: readonly Unified[],
 ): Promise<Map<string, StoredFacts>> {
   const found = new Map<string, StoredFacts>();
   for (const some of chunksOf(records)) {
     const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
-    const { rows } = await sql<Pick<Tables['seen'], 'key' | 'state' | 'seen_at'>>`
-      select key, state, seen_at from seen where source_id = ${sourceId} and key in (${sql.join(keys)})`.execute(
-      tx,
-    );
+    const { rows } = await runPrepared(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
     for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
   }
   return found;
@@ -277,13 +292,18 @@ export async function knownAmong(
   sourceId: string,
   records: readonly Unified[],
 ): Promise<Set<string>> {
-  return new Set((await storedFacts({ tx: db, sourceId }, 'c', records)).keys());
+  return new Set((await storedFacts({ db, tx: db, sourceId }, 'c', records)).keys());
 }
 
 function keysOf(unified: Unified): { created: string; version: string; state: string } {
   const { remoteId } = unified;
   const state = versionOf(unified);
   return { created: `c:${remoteId}`, version: `v:${remoteId}:${state}`, state };
+}
+
+function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < items.length; at += MAX_KEYS_A_STATEMENT)
+    yield items.slice(at, at + MAX_KEYS_A_STATEMENT);
 }
 
 /** Stores records that cannot be published. Returns the number of those that were unknown. */
@@ -295,7 +315,7 @@ export async function recordUnreadable(
   const keys = records.map((record) => `x:${sha256(canonicalJson(record)).slice(0, 24)}`);
   const fresh = await db
     .transaction()
-    .execute((tx) => storeKeys({ tx, sourceId }, keys, { now: clock.now() }));
+    .execute((tx) => storeKeys({ db, tx, sourceId }, keys, { now: clock.now() }));
   return fresh.size;
 }
 
@@ -306,7 +326,7 @@ export async function recordDeletion(
   { source, record: { id, remoteId } }: { source: Source; record: { id: string; remoteId: string } },
 ): Promise<number> {
   const now = context.clock.now();
-  const stored = { tx, sourceId: source.sourceId };
+  const stored = { db: context.db, tx, sourceId: source.sourceId };
   const fresh = await storeKeys(stored, [`d:${remoteId}`], { now });
   if (fresh.size === 0) return 0;
   // A record that returns under its id counts as new.
@@ -363,7 +383,7 @@ function versionOf({ updatedAt, body }: Unified): string {
 
 /** Inserts keys, and the states of some. Returns the keys that were unknown. */
 async function storeKeys(
-  { tx, sourceId }: StoredKeys,
+  { db, tx, sourceId }: StoredKeys,
   keys: readonly string[],
   { now, states = new Map() }: { now: number; states?: ReadonlyMap<string, string> | undefined },
 ): Promise<Set<string>> {
@@ -374,15 +394,6 @@ async function storeKeys(
     seen_at: now,
     state: states.get(key) ?? null,
   }));
-  const unknown = new Set<string>();
-  for (const some of chunksOf(rows)) {
-    const inserted = await tx
-      .insertInto('seen')
-      .values(some)
-      .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
-      .returning('key')
-      .execute();
-    for (const { key } of inserted) unknown.add(key);
-  }
-  return unknown;
+  const inserted = await insertSeen(db, tx, rows);
+  return new Set(inserted.map(({ key }) => key));
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
-import { chunksOf } from '../../store/batches.ts';
+import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
 import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
@@ -45,6 +45,14 @@ type InboxRow = Required<Insertable<Tables['inbox']>>;
 /** `outdated`, `ended`: nothing was stored, because the source has changed or ended since it was read. */
 type Stored = 'published' | 'waiting' | 'outdated' | 'ended';
 type Taken = Stored | 'not_genuine';
+
+const insertInbox = manyRows((db, rows: InboxRow[]) =>
+  db
+    .insertInto('inbox')
+    .values(rows)
+    .onConflict((c) => c.columns(['source_id', 'dedupe_key']).doNothing())
+    .returning('inbox_id'),
+);
 
 /** Creates the intake of a process. Webhooks that arrive together share a transaction and its sync. */
 export function createIntake(context: IntakeContext): Intake {
@@ -191,24 +199,10 @@ async function storeAll(tx: Tx, context: IntakeContext, arrivals: readonly Arriv
     if (published) interpreted.set(sourceId, [...(interpreted.get(sourceId) ?? []), arrival]);
     for (const row of arrival.rows) rows.push(published ? { ...row, body: 'null', processed_at: now } : row);
   }
-  const fresh = await insertInbox(tx, rows);
+  const inserted = await insertInbox(context.db, tx, rows);
+  const fresh = new Set(inserted.map((row) => row.inbox_id));
   for (const some of interpreted.values()) await publishFresh(tx, context, { arrivals: some, fresh });
   return results;
-}
-
-/** Inserts webhooks. Returns the ids of those that were not stored before. */
-async function insertInbox(tx: Tx, rows: readonly InboxRow[]): Promise<Set<string>> {
-  const fresh = new Set<string>();
-  for (const some of chunksOf(rows)) {
-    const inserted = await tx
-      .insertInto('inbox')
-      .values(some)
-      .onConflict((c) => c.columns(['source_id', 'dedupe_key']).doNothing())
-      .returning('inbox_id')
-      .execute();
-    for (const { inbox_id: id } of inserted) fresh.add(id);
-  }
-  return fresh;
 }
 
 /** Publishes the events of webhooks of one source, except those that were stored before. */
@@ -237,20 +231,22 @@ interface SenderState {
  */
 async function statesOf(
   tx: Tx,
-  { clock }: IntakeContext,
+  { db, clock }: IntakeContext,
   arrivals: readonly Arrival[],
 ): Promise<Map<string, SenderState>> {
   const states = new Map<string, SenderState>();
   const interpreted = idsOf(arrivals.filter(({ interpretations }) => interpretations));
   if (interpreted.length > 0) {
-    for (const row of await lockSenders(tx, clock.now(), interpreted)) {
+    const { rows } = await runPrepared(tx, lockSenders(db), [clock.now(), textsFor(db, interpreted)]);
+    for (const row of rows) {
       const isFree = !row.waiting && row.lease_until !== UNTIL_PRUNED;
       states.set(row.source_id, { row, isFree });
     }
   }
   const others = idsOf(arrivals).filter((id) => !states.has(id));
   if (others.length === 0) return states;
-  for (const row of await readSenders(tx, others)) states.set(row.source_id, { row, isFree: false });
+  const { rows } = await runPrepared(tx, readSenders(db), [textsFor(db, others)]);
+  for (const row of rows) states.set(row.source_id, { row, isFree: false });
   return states;
 }
 

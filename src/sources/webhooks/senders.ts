@@ -7,8 +7,8 @@ import { findConnection } from '../../credentials/records.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { createTtlCache } from '../../lib/ttl-cache.ts';
-import { isPostgres } from '../../store/open.ts';
-import type { DbOrTx, Tables } from '../../store/schema.ts';
+import { inTexts, isPostgres, perDatabase } from '../../store/prepared.ts';
+import type { Db, Tables } from '../../store/schema.ts';
 import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';
 import { toSource, type Source } from '../source.ts';
@@ -87,9 +87,7 @@ export function isCurrent({ row }: HookSender, now: SenderRow | undefined): bool
 
 async function readSender(context: SenderContext, connectorId: string, token: string): Promise<HookSender> {
   const hash = hashToken(context.hashKey, token);
-  const { rows } = await sql<SenderRow>`
-    select ${SENDER_COLUMNS} from ${SENDER_TABLES} where hook_hash = ${hash}`.execute(context.db);
-  const [row] = rows;
+  const row = await senderRows(context.db).where('hook_hash', '=', hash).executeTakeFirst();
   const source = row && toSource(row);
   const connector = source && context.catalog.connector(source.environment, connectorId);
   const webhooks = connector?.definition.webhooks;
@@ -114,37 +112,48 @@ export function unknownAddress(): GatehouseError {
   return new GatehouseError('not_found', 'No webhook is expected at this address.');
 }
 
-/* Written as SQL, because building a statement with its subqueries takes 60 µs, for each commit of webhooks. */
-
-const SENDER_COLUMNS = sql`sources.*, credentials.updated_at as credential_at, (
-  select oauth_apps.updated_at from oauth_apps
-  where oauth_apps.environment = sources.environment and oauth_apps.connector_id = sources.connector_id
-) as app_at`;
-const SENDER_TABLES = sql`sources left join credentials on credentials.credential_id = sources.credential_id`;
+function senderRows(db: Db) {
+  return db
+    .selectFrom('sources')
+    .leftJoin('credentials', 'credentials.credential_id', 'sources.credential_id')
+    .selectAll('sources')
+    .select('credentials.updated_at as credential_at')
+    .select((e) =>
+      e
+        .selectFrom('oauth_apps')
+        .select('oauth_apps.updated_at')
+        .whereRef('oauth_apps.environment', '=', 'sources.environment')
+        .whereRef('oauth_apps.connector_id', '=', 'sources.connector_id')
+        .as('app_at'),
+    );
+}
 
 /**
- * Returns the rows of sources, in the order of their ids, and whether webhooks of each wait. On PostgreSQL it locks the
- * rows and skips those that another transaction has locked. A poll may hold a lock for long, and the app waits for its
- * answer.
+ * Selects the rows of sources by id, in the order of their ids, and whether webhooks of each wait. On
+ * PostgreSQL it locks the rows and skips those that another transaction has locked. A poll may hold a lock
+ * for long, and the app waits for its answer. Parameters: now, ids (textsFor).
  */
-export async function lockSenders(tx: DbOrTx, now: number, sourceIds: readonly string[]) {
-  const { rows } = await sql<SenderRow & { waiting: 0 | 1 | boolean }>`
-    select ${SENDER_COLUMNS}, exists (
-      select 1 from inbox
-      where inbox.source_id = sources.source_id and inbox.processed_at is null and inbox.error is null
-        and inbox.next_at <= ${now}
-    ) as waiting
-    from ${SENDER_TABLES}
-    where sources.source_id in (${sql.join(sourceIds)})
-    order by sources.source_id
-    ${isPostgres(tx) ? sql`for update of sources skip locked` : sql``}`.execute(tx);
-  return rows;
-}
+export const lockSenders = perDatabase((db) => {
+  const found = senderRows(db)
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('inbox')
+            .select('inbox.inbox_id')
+            .whereRef('inbox.source_id', '=', 'sources.source_id')
+            .where('inbox.processed_at', 'is', null)
+            .where('inbox.error', 'is', null)
+            .where('inbox.next_at', '<=', 0),
+        )
+        .as('waiting'),
+    )
+    .where('sources.source_id', 'in', inTexts(db))
+    .orderBy('sources.source_id');
+  return (isPostgres(db) ? found.modifyEnd(sql`for update of sources skip locked`) : found).compile();
+});
 
-/** Returns the same rows without locking them. */
-export async function readSenders(tx: DbOrTx, sourceIds: readonly string[]): Promise<SenderRow[]> {
-  const { rows } = await sql<SenderRow>`
-    select ${SENDER_COLUMNS} from ${SENDER_TABLES}
-    where sources.source_id in (${sql.join(sourceIds)})`.execute(tx);
-  return rows;
-}
+/** Selects the same rows without locking. Parameters: ids (textsFor). */
+export const readSenders = perDatabase((db) =>
+  senderRows(db).where('sources.source_id', 'in', inTexts(db)).compile(),
+);
