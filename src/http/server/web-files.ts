@@ -27,6 +27,9 @@ const TYPES: Record<string, string> = {
   ts: 'text/plain; charset=utf-8',
 };
 
+/** The style sheets that make page.css, in the order in which their rules apply. */
+const STYLES = ['base', 'card', 'screens', 'buttons', 'account-list', 'app-list', 'forms', 'motion'];
+
 /** Reads the files in `folder`. Built files are used unchanged; sources are built first. */
 export function readWebFiles(folder: string): WebFiles {
   const texts = readdirSync(folder).includes('page.ts') ? buildWebFiles(folder) : readFolder(folder);
@@ -45,15 +48,16 @@ export function readWebFiles(folder: string): WebFiles {
 
 /** Builds the files that browsers load from the sources in `folder`. Returns text by file name. */
 export function buildWebFiles(folder: string): Map<string, string> {
-  const built = new Map<string, string>();
-  for (const [name, text] of readFolder(folder)) {
+  const sources = readFolder(folder);
+  const styles = STYLES.map((name) => sources.get(`${name}.css`) ?? '');
+  const built = new Map([['page.css', styles.join('\n')]]);
+  for (const [name, text] of sources) {
     if (name === 'sdk-types.ts') built.set('sdk.d.ts', text);
     else if (name === 'sdk.ts') {
       const module = toScript(text);
       built.set('sdk.mjs', module);
       built.set('sdk.js', toClassic(module));
     } else if (name.endsWith('.ts')) built.set(name.replace(/ts$/, 'js'), toScript(text));
-    else if (name.endsWith('.css')) built.set(name, text);
   }
   return built;
 }
