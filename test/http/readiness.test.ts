@@ -40,7 +40,8 @@ describe('while the disk of SQLite is full', () => {
   test('reads still work over REST and MCP', async () => {
     await fill();
     expect((await service.call('GET', '/users')).status).toBe(200);
-    expect((await service.call('GET', '/api/servers')).status).toBe(200);
+    // Answers that reveal a token need a row of the audit log, so lists of servers are no such read.
+    expect((await service.call('GET', '/connectors')).status).toBe(200);
     const listed = await rpc(one.accessUrl, 'tools/list');
     expect(listed.status).toBe(200);
     const read = await rpc(one.accessUrl, 'tools/call', { name: 'sandbox_list_products', arguments: {} });
