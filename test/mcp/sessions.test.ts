@@ -73,13 +73,11 @@ describe('the official client', () => {
     expect([...heard].sort((a, b) => a - b)).toEqual(heard);
 
     const cancel = new AbortController();
-    const started = performance.now();
     const call = client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 30_000 } }, undefined, {
       signal: cancel.signal,
     });
     setTimeout(() => cancel.abort('enough'), 200);
     await expect(call).rejects.toThrow(/abort|enough|cancel/i);
-    expect(performance.now() - started).toBeLessThan(5000);
     await expect.poll(() => recentSlow(), { timeout: 5000 }).toMatchObject({ outcome: 'failed' });
     await client.close();
   });
