@@ -263,7 +263,7 @@ describe('a session', () => {
       headers: { 'x-svc-userid': own.userId },
       body: {},
     });
-    await ended;
+    await expect(ended).resolves.toBeTypeOf('string');
   });
 });
 
