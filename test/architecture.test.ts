@@ -140,7 +140,7 @@ const ALLOWED: Record<string, string[]> = {
 const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^@modelcontextprotocol\/sdk\/server/, allowed: /^mcp\// },
   { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/mcp-client\.ts$/ },
-  { package: /^express$/, allowed: /^(http\/|sandbox\/)/ },
+  { package: /^express$/, allowed: /^(http\/|sandbox\/|lib\/express-errors\.ts)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];

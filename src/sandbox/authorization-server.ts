@@ -1,7 +1,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import express, { type NextFunction, type Request, type Response, type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { MINUTE, type Clock } from '../lib/clock.ts';
+import { errorHandler } from '../lib/express-errors.ts';
 import { SANDBOX_CLIENT_ID, SANDBOX_HOST } from '../lib/sandbox-names.ts';
 import type { Logger } from '../log.ts';
 import { Refusal, refusalOf } from './answers.ts';
@@ -86,12 +87,13 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     });
   });
 
-  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
-  router.use('/authorize', (error: unknown, _req: Request, res: Response, next: NextFunction) => {
-    if (res.headersSent) return next(error);
-    const { status, message } = refusalOf(error, context.log);
-    return sendPage(res, status, refusalPage(message));
-  });
+  router.use(
+    '/authorize',
+    errorHandler((error, res) => {
+      const { status, message } = refusalOf(error, context.log);
+      sendPage(res, status, refusalPage(message));
+    }),
+  );
 
   router.post('/token', form, (req, res) => {
     const sent = parametersOf(req);
@@ -124,14 +126,14 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     res.status(200).end();
   });
 
-  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
-  router.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
-    if (res.headersSent) return next(error);
-    const { status, kind, message } = refusalOf(error, context.log);
-    if (status === 401) res.set('WWW-Authenticate', 'Basic realm="sandbox"');
-    const code = kind === 'bad_body' ? 'invalid_request' : kind;
-    return sendJson(res, status, { error: code, error_description: message });
-  });
+  router.use(
+    errorHandler((error, res) => {
+      const { status, kind, message } = refusalOf(error, context.log);
+      if (status === 401) res.set('WWW-Authenticate', 'Basic realm="sandbox"');
+      const code = kind === 'bad_body' ? 'invalid_request' : kind;
+      sendJson(res, status, { error: code, error_description: message });
+    }),
+  );
   return router;
 }
 

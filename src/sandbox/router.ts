@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Clock } from '../lib/clock.ts';
+import { errorHandler } from '../lib/express-errors.ts';
 import type { Logger } from '../log.ts';
 import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
 import { Refusal, refusalOf, sendRefusal } from './answers.ts';
@@ -101,14 +102,7 @@ export function createSandbox(context: SandboxContext): Router {
   router.use((req: Request) => {
     throw new Refusal({ status: 404, kind: 'no_such_page' }, `There is no ${req.method} at this path.`);
   });
-  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
-  router.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
-    if (res.headersSent) {
-      next(error);
-      return;
-    }
-    sendRefusal(res, refusalOf(error, log));
-  });
+  router.use(errorHandler((error, res) => sendRefusal(res, refusalOf(error, log))));
   return router;
 }
 

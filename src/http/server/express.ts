@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
+import express, { type Express, type Request, type Response, type Router } from 'express';
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type Visit,
 } from '../../identity/request.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
+import { errorHandler } from '../../lib/express-errors.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Reply, Route } from './route.ts';
@@ -111,11 +112,12 @@ export function mountNotFound(context: Context, app: Express): void {
     sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
   });
   // Express itself rejects paths that cannot be decoded.
-  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
-  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
-    const refusal = error instanceof URIError ? invalidPath() : error;
-    sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
-  });
+  app.use(
+    errorHandler((error, res) => {
+      const refusal = error instanceof URIError ? invalidPath() : error;
+      sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
+    }),
+  );
 }
 
 /** Returns an error that does not repeat the path, because a path may hold a token. */
