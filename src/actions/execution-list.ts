@@ -14,10 +14,9 @@ export interface ExecutionFilter extends PageRequest {
   to?: number | undefined;
 }
 
-const ORDER: ListOrder<Tables['executions']> = {
+const ORDER: ListOrder = {
   columns: { at: 'whole', execution_id: 'id' },
   direction: 'desc',
-  position: (row) => [row.at, row.execution_id],
   maxOffset: MAX_OFFSET,
 };
 

@@ -102,11 +102,7 @@ export async function createCredential(context: ConnectContext, input: NewCreden
   return credential;
 }
 
-const ORDER: ListOrder<{ created_at: number; credential_id: string }> = {
-  columns: { created_at: 'whole', credential_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.credential_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', credential_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of a user's credentials, oldest first, and the position where it ends. */
 export async function listCredentials(

@@ -88,11 +88,7 @@ export async function findUserByName(
   return row && toUser(row);
 }
 
-const ORDER: ListOrder<{ created_at: number; user_id: string }> = {
-  columns: { created_at: 'whole', user_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.user_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', user_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of users, oldest first, and the position where it ends. */
 export async function listUsers(

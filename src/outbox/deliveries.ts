@@ -6,10 +6,9 @@ import { afterCursor, cutPage, MAX_OFFSET, type ListOrder, type PageRequest } fr
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { IS_HANDED_OFF, WAITS } from './due.ts';
 
-const ORDER: ListOrder<{ sequence: number }> = {
+const ORDER: ListOrder = {
   columns: { sequence: 'whole' },
   direction: 'desc',
-  position: (row) => [row.sequence],
   maxOffset: MAX_OFFSET,
 };
 

@@ -41,10 +41,9 @@ export function createAudit({ db, clock }: Pick<Base, 'db' | 'clock'>): Audit {
   };
 }
 
-const ORDER: ListOrder<Tables['audit']> = {
+const ORDER: ListOrder = {
   columns: { at: 'whole', audit_id: 'id' },
   direction: 'desc',
-  position: (row) => [row.at, row.audit_id],
   maxOffset: MAX_OFFSET,
 };
 

@@ -24,12 +24,10 @@ export interface PageEnd {
 }
 
 /** The order of a list: one or two columns that together are unique, all in one direction. */
-export interface ListOrder<Row> {
+export interface ListOrder {
   /** The columns by name with the type of their values: the type guards the database against a forged cursor. */
   columns: Readonly<Record<string, 'whole' | 'id'>>;
   direction: 'asc' | 'desc';
-  /** Returns the values of a row in these columns. */
-  position(row: Row): Position;
   /** The largest offset; absent when there is none. */
   maxOffset?: number;
 }
@@ -40,9 +38,9 @@ type Position = (number | string)[];
  * Returns a page of the rows of a query, in the order of the list, and where the page ends.
  * @throws GatehouseError `invalid_request` as afterCursor().
  */
-export async function readPage<DB, TB extends keyof DB, Ordered, Row extends Ordered>(
+export async function readPage<DB, TB extends keyof DB, Row extends object>(
   query: SelectQueryBuilder<DB, TB, Row>,
-  order: ListOrder<Ordered>,
+  order: ListOrder,
   page: PageRequest,
 ): Promise<PageEnd & { rows: Row[] }> {
   let ordered = query.where(afterCursor(order, page));
@@ -59,8 +57,8 @@ export async function readPage<DB, TB extends keyof DB, Ordered, Row extends Ord
  * Returns the condition for the rows of a page: those after its cursor, or every row where it has none.
  * @throws GatehouseError `invalid_request` for an offset too deep or next to a cursor, and a cursor that no page gave.
  */
-export function afterCursor<Row>(
-  { columns, direction, maxOffset = Infinity }: ListOrder<Row>,
+export function afterCursor(
+  { columns, direction, maxOffset = Infinity }: ListOrder,
   { offset, cursor }: PageRequest,
 ): RawBuilder<boolean> {
   if (offset > maxOffset) {
@@ -81,8 +79,8 @@ export function afterCursor<Row>(
 }
 
 /** Cuts `limit + 1` rows to a page. */
-export function cutPage<Ordered, Row extends Ordered>(
-  { position, maxOffset = Infinity }: ListOrder<Ordered>,
+export function cutPage<Row extends object>(
+  { columns, maxOffset = Infinity }: ListOrder,
   { limit, offset, cursor }: PageRequest,
   rows: readonly Row[],
 ): PageEnd & { rows: Row[] } {
@@ -91,18 +89,20 @@ export function cutPage<Ordered, Row extends Ordered>(
   if (rows.length <= limit || last === undefined)
     return { rows: page, hasMore: false, nextOffset: undefined, nextCursor: undefined };
   const next = offset + page.length;
+  const values = new Map<string, unknown>(Object.entries(last));
+  const position = Object.keys(columns).map((column) => values.get(column));
   return {
     rows: page,
     hasMore: true,
     nextOffset: cursor === undefined && next <= maxOffset ? next : undefined,
-    nextCursor: Buffer.from(JSON.stringify(position(last))).toString('base64url'),
+    nextCursor: Buffer.from(JSON.stringify(position)).toString('base64url'),
   };
 }
 
 const VALUES = { whole: z.int(), id: z.string().regex(/^[\x21-\x7e]{1,64}$/) };
 const texts = z.array(z.unknown());
 
-function readCursor(columns: ListOrder<never>['columns'], cursor: string): Position {
+function readCursor(columns: ListOrder['columns'], cursor: string): Position {
   const types = Object.values(columns);
   try {
     const values = texts.length(types.length).parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));

@@ -152,11 +152,7 @@ export async function requireSubscription(
   return row;
 }
 
-const ORDER: ListOrder<{ created_at: number; subscription_id: string }> = {
-  columns: { created_at: 'whole', subscription_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.subscription_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', subscription_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of the subscriptions to connections, oldest first, and where it ends. */
 export async function listSubscriptions(

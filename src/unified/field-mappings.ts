@@ -63,11 +63,7 @@ export async function saveFieldMapping(
   return toMapping(row);
 }
 
-const ORDER: ListOrder<{ created_at: number; mapping_id: string }> = {
-  columns: { created_at: 'whole', mapping_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.mapping_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', mapping_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of the levels of an environment, oldest first, and where it ends. */
 export async function listFieldMappings(

@@ -259,11 +259,7 @@ export async function lockInstallation(
   return row;
 }
 
-const ORDER: ListOrder<{ created_at: number; installation_id: string }> = {
-  columns: { created_at: 'whole', installation_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.installation_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', installation_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of a workflow's installations, oldest first, and the position where it ends. */
 export async function listInstallations(

@@ -38,10 +38,9 @@ export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
 }
 
 /** Run ids sort by time. */
-const ORDER: ListOrder<{ run_id: string }> = {
+const ORDER: ListOrder = {
   columns: { run_id: 'id' },
   direction: 'desc',
-  position: (row) => [row.run_id],
   maxOffset: MAX_OFFSET,
 };
 

@@ -165,11 +165,7 @@ export async function requireWorkflow(
   return toWorkflow(row, latest);
 }
 
-const ORDER: ListOrder<{ created_at: number; workflow_id: string }> = {
-  columns: { created_at: 'whole', workflow_id: 'id' },
-  direction: 'asc',
-  position: (row) => [row.created_at, row.workflow_id],
-};
+const ORDER: ListOrder = { columns: { created_at: 'whole', workflow_id: 'id' }, direction: 'asc' };
 
 /** Returns a page of workflows, oldest first, and the position where it ends. */
 export async function listWorkflows(
@@ -231,11 +227,7 @@ export async function findVersion(
   return row && toVersion(row);
 }
 
-const VERSIONS: ListOrder<{ version: number }> = {
-  columns: { version: 'whole' },
-  direction: 'desc',
-  position: (row) => [row.version],
-};
+const VERSIONS: ListOrder = { columns: { version: 'whole' }, direction: 'desc' };
 
 /** Returns a page of versions, newest first, and the position where it ends. */
 export async function listVersions(
