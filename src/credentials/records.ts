@@ -5,6 +5,7 @@ import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { noteAccounts } from '../store/changes.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -27,7 +28,6 @@ import { endTokens } from './revoke.ts';
 import {
   findAccount,
   insertCredential,
-  noteAccounts,
   renewedColumns,
   renewRow,
   updateRow,
@@ -295,7 +295,7 @@ export async function deleteCredential(context: RefreshContext, key: CredentialK
     return toCredential(row);
   });
   forgetChoices(context);
-  await noteAccounts(context, key);
+  await noteAccounts(db, context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, { credential });
 }

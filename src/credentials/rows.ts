@@ -3,9 +3,9 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { noteChange } from '../store/changes.ts';
+import { noteAccounts } from '../store/changes.ts';
 import { isPostgres } from '../store/prepared.ts';
-import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
+import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { accountChange } from './account-change.ts';
 import { accountKeyOf, accountKeyOfStored } from './account-key.ts';
@@ -123,7 +123,7 @@ export async function insertCredential(
     type: 'credential.created',
     data: credentialFacts(credential),
   });
-  await noteAccounts({ db: tx, clock: context.clock }, made);
+  await noteAccounts(tx, context, made);
   return credential;
 }
 
@@ -215,7 +215,7 @@ export async function updateRow(
     .where('credential_id', '=', key.credentialId)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await noteAccounts({ db: tx, clock: context.clock }, key);
+  await noteAccounts(tx, context, key);
   const now = toCredential(row);
   if (changes.account === undefined && changes.sealed === undefined) return now;
   const leads = accountChange(context, before, now);
@@ -275,12 +275,4 @@ function connectedAlready(
     `This ${app} account is connected already, as "${name}" (${credentialId}). Change that credential, or delete it first.`,
     { details: { credentialId } },
   );
-}
-
-/** Notifies listening clients that the user's accounts changed. */
-export function noteAccounts(
-  { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
-  { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,
-): Promise<void> {
-  return noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from './schema.ts';
 import type { Environment } from './environments.ts';
 
@@ -21,6 +22,15 @@ export async function noteChange(db: DbOrTx, now: number, change: Change): Promi
     .insertInto('changes')
     .values({ change_id: randomUUID(), ...change, at: now })
     .execute();
+}
+
+/** Notifies listening clients that a user's accounts or tools changed. */
+export function noteAccounts(
+  db: DbOrTx,
+  { clock }: { clock: Clock },
+  { environment, userId }: { environment: Environment; userId: string },
+): Promise<void> {
+  return noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
 }
 
 /** Returns the changes noted at `since` or later, epoch ms. */

@@ -8,7 +8,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { noteChange } from '../store/changes.ts';
+import { noteAccounts } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
@@ -77,7 +77,7 @@ export async function install(
         enabled: true,
       });
       const now = context.clock.now();
-      await noteInstalled(tx, context, { environment, user_id: userId });
+      await noteAccounts(tx, context, key);
       return tx
         .insertInto('workflow_installations')
         .values({
@@ -158,7 +158,7 @@ export async function updateInstallation(
       .returningAll()
       .executeTakeFirstOrThrow();
     await releaseLeft(tx, context, { before: row, after });
-    await noteInstalled(tx, context, row);
+    await noteAccounts(tx, context, key);
     return { row: after, definition };
   });
   context.sources.wake();
@@ -177,17 +177,8 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
       .where('installation_id', '=', row.installation_id)
       .execute();
     if (row.source_id !== null) await releaseIfUnconsumed(tx, context, row.source_id);
-    await noteInstalled(tx, context, row);
+    await noteAccounts(tx, context, key);
   });
-}
-
-/** Notifies listening clients that the user's tools changed. */
-export function noteInstalled(
-  tx: Tx,
-  { clock }: Pick<Context, 'clock'>,
-  { environment, user_id: subject }: Pick<InstallationRow, 'environment' | 'user_id'>,
-): Promise<void> {
-  return noteChange(tx, clock.now(), { environment, kind: 'accounts', subject });
 }
 
 /**

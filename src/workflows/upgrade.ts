@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { publicError, type ErrorCode } from '../lib/errors.ts';
+import { noteAccounts } from '../store/changes.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
@@ -7,7 +8,6 @@ import type { Definition } from './definition.ts';
 import { compareFields, sameFields } from './configurable-fields.ts';
 import {
   lockInstallation,
-  noteInstalled,
   releaseLeft,
   requireInstallation,
   type InstallationKey,
@@ -236,11 +236,5 @@ async function move(
     .returningAll()
     .executeTakeFirstOrThrow();
   await releaseLeft(tx, context, { before: row, after });
-  await noteInstalled(tx, context, row);
-}
-
-async function requireDefinition(db: DbOrTx, workflowId: string, version: number): Promise<Definition> {
-  const found = await findVersion(db, workflowId, version);
-  if (!found) throw versionNotFound(version);
-  return found.definition;
+  await noteAccounts(tx, context, whose);
 }
