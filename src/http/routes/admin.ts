@@ -103,7 +103,6 @@ export const putSettingsRoute = defineRoute({
         ...(await eventsSettings(context, environment)),
         ...(made?.secret === undefined ? {} : { eventsSecret: made.secret }),
       },
-      headers: { 'Cache-Control': 'no-store' },
     };
   },
 });
@@ -126,7 +125,7 @@ export const rotateKeyRoute = defineRoute({
   async handler({ context, caller }) {
     const apiKey = await rotateApiKey(context, caller.environment);
     context.callers.forget();
-    return { body: { environment: caller.environment, apiKey }, headers: { 'Cache-Control': 'no-store' } };
+    return { body: { environment: caller.environment, apiKey } };
   },
 });
 

@@ -4,16 +4,15 @@ import { executeAction } from '../../actions/execute.ts';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import { withLink } from '../../connect/offer.ts';
 import { invalidRequest } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { executed, fields } from './executed.ts';
 import { defineRoute } from '../server/route.ts';
-import { errorBody } from '../server/shapes.ts';
+import { errorBody, jsonObject } from '../server/shapes.ts';
 
 const call = z.strictObject({
   connectorId: z.string(),
   actionId: z.string(),
   credentialId: z.string().min(1).optional(),
-  input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({ type: 'object' }),
+  input: jsonObject.default({}),
   fields: fields.optional(),
   idempotencyKey: z.string().optional().meta({
     description: 'Same as the header of a single call: the same key and call return the first answer again.',

@@ -10,16 +10,15 @@ import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
  * own page calls these routes; pages of other origins use the SDK.
  */
 
+const ofUser = { tag: 'Connecting accounts', auth: 'jwt', scope: 'connect:use' } as const;
 const params = z.strictObject({ credentialId: z.string() });
 
 export const listAccountsRoute = defineRoute({
+  ...ofUser,
   method: 'GET',
   path: '/connect/accounts',
   operationId: 'listAccounts',
-  tag: 'Connecting accounts',
   summary: 'List the accounts that the user of the JWT has connected',
-  auth: 'jwt',
-  scope: 'connect:use',
   query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
   success: {
     status: 200,
@@ -33,13 +32,11 @@ export const listAccountsRoute = defineRoute({
 });
 
 export const markAccountRoute = defineRoute({
+  ...ofUser,
   method: 'PUT',
   path: '/connect/accounts/{credentialId}',
   operationId: 'markAccount',
-  tag: 'Connecting accounts',
   summary: 'Mark an account as the default, as the user of the JWT',
-  auth: 'jwt',
-  scope: 'connect:use',
   params,
   body: z.strictObject({
     default: z.boolean().meta({
@@ -57,13 +54,11 @@ export const markAccountRoute = defineRoute({
 });
 
 export const disconnectAccountRoute = defineRoute({
+  ...ofUser,
   method: 'DELETE',
   path: '/connect/accounts/{credentialId}',
   operationId: 'disconnectAccount',
-  tag: 'Connecting accounts',
   summary: 'Disconnect an account, as the user of the JWT',
-  auth: 'jwt',
-  scope: 'connect:use',
   params,
   ...deletion,
   audited: true,

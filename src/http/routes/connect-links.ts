@@ -6,7 +6,7 @@ import { requireUser } from '../../identity/users.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { defineRoute } from '../server/route.ts';
 import { time } from '../server/shapes.ts';
-import { ownUser } from './credentials.ts';
+import { keyOf } from './credentials.ts';
 
 const redirectUri = z
   .string()
@@ -50,10 +50,7 @@ export const createConnectSessionRoute = defineRoute({
     const { userId } = await requireUser(context.db, environment, params.userId);
     chosenConnectors(context, environment, body);
     const made = await makeLink(context, { ...body, environment, userId });
-    return {
-      body: { ...made, expiresAt: isoTime(made.expiresAt) },
-      headers: { 'Cache-Control': 'no-store' },
-    };
+    return { body: { ...made, expiresAt: isoTime(made.expiresAt) } };
   },
 });
 
@@ -78,14 +75,10 @@ export const reconnectCredentialRoute = defineRoute({
   },
   errors: ['credential_not_found', 'redirect_not_allowed', 'oauth_app_missing'],
   audited: true,
-  async handler({ context, caller, params, body, userId }) {
-    const { environment } = caller;
-    const key = { environment, userId: ownUser(params.userId, userId), credentialId: params.credentialId };
+  async handler({ context, body, ...request }) {
+    const key = keyOf(request);
     const { connectorId } = await requireCredential(context.db, key);
     const made = await makeLink(context, { ...body, ...key, connectors: [connectorId] });
-    return {
-      body: { authorizationUrl: made.url, expiresAt: isoTime(made.expiresAt) },
-      headers: { 'Cache-Control': 'no-store' },
-    };
+    return { body: { authorizationUrl: made.url, expiresAt: isoTime(made.expiresAt) } };
   },
 });

@@ -19,13 +19,13 @@ import { requireUser } from '../../identity/users.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
 import { foreignOrigin } from '../../identity/request.ts';
 import { defineRoute } from '../server/route.ts';
-import { time } from '../server/shapes.ts';
+import { jsonObject, time } from '../server/shapes.ts';
+import { PROBE_ERRORS } from './credentials.ts';
 
 /*
  * Routes that the connect page calls. They are authorised by the user's JWT inside the modal, or by the browser's
@@ -84,11 +84,16 @@ const session = z
 const choice = z.strictObject({
   connectorId: z.string(),
   type: z.string(),
-  data: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({ type: 'object' }),
+  data: jsonObject.default({}),
 });
-const sessionParams = z.strictObject({ sessionId: z.string() });
+/** Properties of the routes of one session. */
+const ofSession = {
+  tag: 'Connecting accounts',
+  auth: 'jwt_or_browser',
+  scope: 'connect:use',
+  params: z.strictObject({ sessionId: z.string() }),
+} as const;
 const linkParams = z.strictObject({ link: z.string() });
-const PRIVATE = { 'Cache-Control': 'no-store' };
 
 export const openConnectLinkRoute = defineRoute({
   method: 'POST',
@@ -108,7 +113,7 @@ export const openConnectLinkRoute = defineRoute({
     const opened = await openLink(context, params.link, known ?? made?.browserId ?? '');
     return {
       body: await describe(context, opened),
-      headers: { ...PRIVATE, ...(made ? { 'Set-Cookie': made.cookie } : {}) },
+      ...(made ? { headers: { 'Set-Cookie': made.cookie } } : {}),
     };
   },
 });
@@ -168,40 +173,34 @@ export const createModalSessionRoute = defineRoute({
       state: body.state,
       via: 'modal',
     });
-    return { body: { ...(await describe(context, made)), link }, headers: PRIVATE };
+    return { body: { ...(await describe(context, made)), link } };
   },
 });
 
 export const getConnectSessionRoute = defineRoute({
+  ...ofSession,
   method: 'GET',
   path: '/connect/sessions/{sessionId}',
   operationId: 'getConnectSession',
-  tag: 'Connecting accounts',
   summary: 'Read a connect session',
-  auth: 'jwt_or_browser',
-  scope: 'connect:use',
   cors: true,
-  params: sessionParams,
   success: { status: 200, description: 'The session.', schema: session },
   errors: ['connect_session_not_found'],
   async handler({ context, caller, params, header }) {
     const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
-    return { body: await describe(context, found), headers: PRIVATE };
+    return { body: await describe(context, found) };
   },
 });
 
 export const submitConnectFormRoute = defineRoute({
+  ...ofSession,
   method: 'POST',
   path: '/connect/sessions/{sessionId}/credentials',
   operationId: 'submitConnectForm',
-  tag: 'Connecting accounts',
   summary: 'Connect an account by keys',
   description:
     'Checked and tried at the third party like POST /users/{userId}/credentials. A rejection leaves the session open.',
-  auth: 'jwt_or_browser',
-  scope: 'connect:use',
   cors: true,
-  params: sessionParams,
   body: choice,
   success: {
     status: 200,
@@ -213,10 +212,7 @@ export const submitConnectFormRoute = defineRoute({
     'connect_session_expired',
     'connector_not_found',
     'credential_invalid',
-    'upstream_rejected',
-    'upstream_rate_limited',
-    'upstream_failed',
-    'upstream_timeout',
+    ...PROBE_ERRORS,
   ],
   async handler({ context, caller, params, body, header, requestId, signal }) {
     const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
@@ -229,20 +225,17 @@ export const submitConnectFormRoute = defineRoute({
       target: ended.success ? ended.credentialId : undefined,
       status: 200,
     });
-    return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };
+    return { body: endOf({ ...found, outcome: ended }) };
   },
 });
 
 export const authorizeConnectRoute = defineRoute({
+  ...ofSession,
   method: 'POST',
   path: '/connect/sessions/{sessionId}/authorize',
   operationId: 'authorizeConnect',
-  tag: 'Connecting accounts',
   summary: 'Get the address of the consent page of an app',
   description: 'Works only in the browser that opened the link. That browser returns with the consent.',
-  auth: 'jwt_or_browser',
-  scope: 'connect:use',
-  params: sessionParams,
   body: choice,
   success: {
     status: 200,
@@ -258,20 +251,17 @@ export const authorizeConnectRoute = defineRoute({
   async handler({ context, params, body, header, signal }) {
     const found = await requireSession(context, params.sessionId, browserAsker(context, header));
     const authorizationUrl = await beginAuthorization(context, found, { ...body, signal });
-    return { body: { authorizationUrl }, headers: PRIVATE };
+    return { body: { authorizationUrl } };
   },
 });
 
 export const cancelConnectRoute = defineRoute({
+  ...ofSession,
   method: 'POST',
   path: '/connect/sessions/{sessionId}/cancel',
   operationId: 'cancelConnect',
-  tag: 'Connecting accounts',
   summary: 'Leave without connecting',
-  auth: 'jwt_or_browser',
-  scope: 'connect:use',
   cors: true,
-  params: sessionParams,
   body: z.strictObject({}).optional(),
   success: {
     status: 200,
@@ -290,7 +280,7 @@ export const cancelConnectRoute = defineRoute({
     const ended = (await endSession(context.db, context, { sessionId: found.sessionId, ended: closed }))
       ? closed
       : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
-    return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };
+    return { body: endOf({ ...found, outcome: ended }) };
   },
 });
 

@@ -6,17 +6,19 @@ import { actionNotFound, requireConnector, type Action, type Connector } from '.
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { invalidRequest } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { iconOf } from '../server/icon.ts';
 import { defineRoute } from '../server/route.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
-import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
+import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
 /** Number of actions in the answer for one connector. */
 const ACTIONS_SHOWN = 50;
 
 const connectorParams = z.strictObject({ connectorId: z.string() });
 const actionParams = z.strictObject({ connectorId: z.string(), actionId: z.string() });
+
+/** Properties of the routes that read the catalogue. */
+const catalogue = { auth: 'api_key', scope: 'connectors:read', apiVersion: true } as const;
 
 const effect = z.enum(['read', 'write', 'destructive']);
 const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema 2020-12' });
@@ -67,14 +69,12 @@ const action = actionLine
   .meta({ id: 'Action', description: 'An action of a connector.' });
 
 export const listConnectorsRoute = defineRoute({
+  ...catalogue,
   method: 'GET',
   path: '/connectors',
   operationId: 'listConnectors',
   tag: 'Connectors',
   summary: 'List the supported apps',
-  auth: 'api_key',
-  scope: 'connectors:read',
-  apiVersion: true,
   query: z.strictObject({
     ...pageQuery,
     category: z.string().max(32).optional().meta({ description: 'Only connectors of this category.' }),
@@ -105,15 +105,13 @@ export const listConnectorsRoute = defineRoute({
 });
 
 export const getConnectorRoute = defineRoute({
+  ...catalogue,
   method: 'GET',
   path: '/connectors/{connectorId}',
   operationId: 'getConnector',
   tag: 'Connectors',
   summary: 'Read a connector',
   description: `Includes its first ${ACTIONS_SHOWN} actions.`,
-  auth: 'api_key',
-  scope: 'connectors:read',
-  apiVersion: true,
   params: connectorParams,
   success: {
     status: 200,
@@ -152,14 +150,12 @@ export const getConnectorIconRoute = defineRoute({
 });
 
 export const getCredentialMetadataRoute = defineRoute({
+  ...catalogue,
   method: 'GET',
   path: '/connectors/{connectorId}/credentials/metadata',
   operationId: 'getCredentialMetadata',
   tag: 'Connectors',
   summary: 'Read the credential forms of a connector',
-  auth: 'api_key',
-  scope: 'connectors:read',
-  apiVersion: true,
   params: connectorParams,
   success: {
     status: 200,
@@ -185,14 +181,12 @@ export const getCredentialMetadataRoute = defineRoute({
 });
 
 export const listActionsRoute = defineRoute({
+  ...catalogue,
   method: 'GET',
   path: '/connectors/{connectorId}/actions',
   operationId: 'listActions',
   tag: 'Actions',
   summary: 'List the actions of a connector',
-  auth: 'api_key',
-  scope: 'connectors:read',
-  apiVersion: true,
   params: connectorParams,
   query: z.strictObject(pageQuery),
   success: {
@@ -209,14 +203,12 @@ export const listActionsRoute = defineRoute({
 });
 
 export const getActionRoute = defineRoute({
+  ...catalogue,
   method: 'GET',
   path: '/connectors/{connectorId}/actions/{actionId}',
   operationId: 'getAction',
   tag: 'Actions',
   summary: 'Read an action with its schemas',
-  auth: 'api_key',
-  scope: 'connectors:read',
-  apiVersion: true,
   params: actionParams,
   success: { status: 200, description: 'The action.', schema: action },
   errors: ['connector_not_found', 'action_not_found'],
@@ -253,10 +245,9 @@ export const executeActionRoute = defineRoute({
       .optional()
       .meta({ description: "Default: the user's single active one." }),
     actionId: z.string().optional().meta({ description: 'Must equal the id in the path.' }),
-    input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({
-      type: 'object',
-      description: "Checked against the action's inputSchema before anything is sent.",
-    }),
+    input: jsonObject
+      .default({})
+      .meta({ description: "Checked against the action's inputSchema before anything is sent." }),
     fields: fields.optional(),
   }),
   success: {

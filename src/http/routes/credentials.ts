@@ -13,19 +13,28 @@ import {
   updateCredential,
 } from '../../credentials/records.ts';
 import type { CredentialKey } from '../../credentials/rows.ts';
+import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { Environment } from '../../store/environments.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, jsonObject, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
+/** Properties of the routes for the credentials of a user. */
+const ofUser = { tag: 'Credentials', auth: 'api_key', apiVersion: true, user: 'required' } as const;
 const userParams = z.strictObject({ userId: z.string() });
 const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
 const name = label(200);
-const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
-  type: 'object',
+const data = jsonObject.meta({
   description: 'Members of the inputSchema in the credential metadata. Never returned.',
 });
+/** Error codes of a credential that is tried at its app. */
+export const PROBE_ERRORS = [
+  'upstream_rejected',
+  'upstream_rate_limited',
+  'upstream_failed',
+  'upstream_timeout',
+] as const;
 /** A credential as the API returns it. */
 export const credentialShape = z
   .object({
@@ -54,20 +63,17 @@ export const credentialShape = z
   .meta({ id: 'Credential', description: 'An account of a user at an app. It never holds a secret.' });
 
 export const createCredentialRoute = defineRoute({
+  ...ofUser,
   method: 'POST',
   path: '/users/{userId}/credentials',
   operationId: 'createCredential',
-  tag: 'Credentials',
   summary: 'Store a credential of a user',
   description:
     'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
     'encrypted. An account that the user has connected already keeps its credential: that one is renewed, with its id. ' +
     'Accounts are compared by the id that the app tells, else by what was entered. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
     'is a link to sign in; with `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is taken over.',
-  auth: 'api_key',
   scope: 'credentials:write',
-  apiVersion: true,
-  user: 'required',
   params: userParams,
   body: z.strictObject({
     connectorId: z.string().min(1),
@@ -95,14 +101,11 @@ export const createCredentialRoute = defineRoute({
     'redirect_not_allowed',
     'oauth_app_missing',
     'credential_invalid',
-    'upstream_rejected',
-    'upstream_rate_limited',
-    'upstream_failed',
-    'upstream_timeout',
+    ...PROBE_ERRORS,
   ],
   audited: true,
-  async handler({ context, caller, params, body, userId, signal }) {
-    const owner = { environment: caller.environment, userId: ownUser(params.userId, userId) };
+  async handler({ context, body, signal, ...request }) {
+    const owner = keyOf(request);
     const { redirectUri, state, ...input } = body;
     const before = await beforeSignIn(context, { ...input, ...owner });
     if (before) {
@@ -118,7 +121,6 @@ export const createCredentialRoute = defineRoute({
       return {
         status: 200,
         body: { authorizationUrl: link.url, expiresAt: isoTime(link.expiresAt) },
-        headers: { 'Cache-Control': 'no-store' },
       };
     }
     const { credential: made, renewed } = await connectAccount(context, { ...input, ...owner, signal });
@@ -127,15 +129,12 @@ export const createCredentialRoute = defineRoute({
 });
 
 export const listCredentialsRoute = defineRoute({
+  ...ofUser,
   method: 'GET',
   path: '/users/{userId}/credentials',
   operationId: 'listCredentials',
-  tag: 'Credentials',
   summary: 'List the credentials of a user',
-  auth: 'api_key',
   scope: 'credentials:read',
-  apiVersion: true,
-  user: 'required',
   params: userParams,
   query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
   success: {
@@ -143,51 +142,39 @@ export const listCredentialsRoute = defineRoute({
     description: 'A page of credentials, oldest first.',
     schema: pageOf(credentialShape),
   },
-  async handler({ context, caller, params, query, userId }) {
-    const owner = ownUser(params.userId, userId);
-    const { credentials, ...end } = await listCredentials(context.db, {
-      ...query,
-      environment: caller.environment,
-      userId: owner,
-    });
+  async handler({ context, query, ...request }) {
+    const owner = keyOf(request);
+    const { credentials, ...end } = await listCredentials(context.db, { ...query, ...owner });
     return { body: toCursorPage(credentials.map(describeCredential), end) };
   },
 });
 
 export const getCredentialRoute = defineRoute({
+  ...ofUser,
   method: 'GET',
   path: '/users/{userId}/credentials/{credentialId}',
   operationId: 'getCredential',
-  tag: 'Credentials',
   summary: 'Read a credential',
   description: 'Its metadata and state; never a secret.',
-  auth: 'api_key',
   scope: 'credentials:read',
-  apiVersion: true,
-  user: 'required',
   params,
   success: { status: 200, description: 'The credential.', schema: credentialShape },
   errors: ['credential_not_found'],
-  async handler({ context, caller, params, userId }) {
-    const owner = ownUser(params.userId, userId);
-    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
-    return { body: describeCredential(await requireCredential(context.db, key)) };
+  async handler({ context, ...request }) {
+    return { body: describeCredential(await requireCredential(context.db, keyOf(request))) };
   },
 });
 
 export const updateCredentialRoute = defineRoute({
+  ...ofUser,
   method: 'PUT',
   path: '/users/{userId}/credentials/{credentialId}',
   operationId: 'updateCredential',
-  tag: 'Credentials',
   summary: 'Rename a credential, mark it as the default, or replace a rotated key',
   description:
     'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays. ' +
     'Data of an account that another credential of the user holds is `credential_conflict`.',
-  auth: 'api_key',
   scope: 'credentials:write',
-  apiVersion: true,
-  user: 'required',
   params,
   body: z.strictObject({
     name: name.optional(),
@@ -202,30 +189,17 @@ export const updateCredentialRoute = defineRoute({
     data: data.optional(),
   }),
   success: { status: 200, description: 'The credential as it is now.', schema: credentialShape },
-  errors: [
-    'credential_not_found',
-    'credential_conflict',
-    'credential_invalid',
-    'upstream_rejected',
-    'upstream_rate_limited',
-    'upstream_failed',
-    'upstream_timeout',
-  ],
+  errors: ['credential_not_found', 'credential_conflict', 'credential_invalid', ...PROBE_ERRORS],
   audited: true,
-  async handler({ context, caller, params, body, userId, signal }) {
-    const owner = ownUser(params.userId, userId);
-    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
-    return { body: describeCredential(await updateCredential(context, key, { ...body, signal })) };
+  async handler({ context, body, signal, ...request }) {
+    const changed = await updateCredential(context, keyOf(request), { ...body, signal });
+    return { body: describeCredential(changed) };
   },
 });
 
 /** The answers of a route that deletes a credential. */
 export const deletion = {
-  success: {
-    status: 200,
-    description: 'The credential is deleted.',
-    schema: z.object({ message: z.string(), credentialId: z.string() }),
-  },
+  success: deleted('credentialId', 'The credential is deleted.'),
   errors: ['credential_not_found' as const],
 };
 
@@ -240,38 +214,32 @@ export async function removeCredential(context: Context, key: CredentialKey): Pr
 }
 
 export const deleteCredentialRoute = defineRoute({
+  ...ofUser,
   method: 'DELETE',
   path: '/users/{userId}/credentials/{credentialId}',
   operationId: 'deleteCredential',
-  tag: 'Credentials',
   summary: 'Delete a credential',
-  auth: 'api_key',
   scope: 'credentials:write',
-  apiVersion: true,
-  user: 'required',
   params,
   ...deletion,
   audited: true,
-  async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
-    const owner = ownUser(pathUserId, userId);
-    await removeCredential(context, { environment: caller.environment, userId: owner, credentialId });
-    return { body: { message: 'The credential was deleted.', credentialId } };
+  async handler({ context, ...request }) {
+    const key = keyOf(request);
+    await removeCredential(context, key);
+    return { body: { message: 'The credential was deleted.', credentialId: key.credentialId } };
   },
 });
 
 export const checkCredentialRoute = defineRoute({
+  ...ofUser,
   method: 'POST',
   path: '/users/{userId}/credentials/{credentialId}/check',
   operationId: 'checkCredential',
-  tag: 'Credentials',
   summary: 'Test a credential at the third party',
   description:
     'A credential that works is `active` again. A refused credential is `needs_reconnect`, with the ' +
     'reason. `checked` is false, and nothing changes, when the connector has no call to try it with.',
-  auth: 'api_key',
   scope: 'credentials:write',
-  apiVersion: true,
-  user: 'required',
   params,
   success: {
     status: 200,
@@ -280,25 +248,28 @@ export const checkCredentialRoute = defineRoute({
       .extend({ checked: z.boolean() })
       .meta({ id: 'CheckedCredential', description: 'A credential, and whether the app was called.' }),
   },
-  errors: [
-    'credential_not_found',
-    'upstream_rejected',
-    'upstream_rate_limited',
-    'upstream_failed',
-    'upstream_timeout',
-  ],
+  errors: ['credential_not_found', ...PROBE_ERRORS],
   audited: true,
-  async handler({ context, caller, params, userId, signal }) {
-    const owner = ownUser(params.userId, userId);
-    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
-    const { credential: found, checked } = await checkCredential(context, key, signal);
+  async handler({ context, signal, ...request }) {
+    const { credential: found, checked } = await checkCredential(context, keyOf(request), signal);
     return { body: { ...describeCredential(found), checked } };
   },
 });
 
-/** Returns the user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another user. */
-export function ownUser(pathUserId: string, headerUserId: string | undefined): string {
-  if (pathUserId === headerUserId) return pathUserId;
+/**
+ * Returns the ids of the path, with the environment of the caller.
+ * @throws GatehouseError `forbidden` when x-svc-userid names another user.
+ */
+export function keyOf<P extends { userId: string }>({
+  caller,
+  params,
+  userId,
+}: {
+  caller: Pick<Caller, 'environment'>;
+  params: P;
+  userId: string | undefined;
+}): P & { environment: Environment } {
+  if (params.userId === userId) return { ...params, environment: caller.environment };
   throw new GatehouseError(
     'forbidden',
     'x-svc-userid names another user than the path. Credentials are reached only by their own user.',

@@ -3,14 +3,11 @@ import { listExecutions } from '../../actions/execution-list.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { Tables } from '../../store/schema.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, instant, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const outcome = z.enum(['succeeded', 'failed', 'denied']);
 /** An id as a filter. Excludes characters that a database rejects. */
 const id = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be an id');
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
-  .transform((text) => Date.parse(text));
 
 const execution = z
   .object({
@@ -51,12 +48,8 @@ export const listExecutionsRoute = defineRoute({
     connectorId: id.optional(),
     actionId: id.optional(),
     outcome: outcome.optional(),
-    from: instant
-      .optional()
-      .meta({ type: 'string', format: 'date-time', description: 'Only executions at or after this time.' }),
-    to: instant
-      .optional()
-      .meta({ type: 'string', format: 'date-time', description: 'Only executions before this time.' }),
+    from: instant.optional().meta({ description: 'Only executions at or after this time.' }),
+    to: instant.optional().meta({ description: 'Only executions before this time.' }),
   }),
   success: {
     status: 200,

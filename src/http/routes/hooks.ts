@@ -4,6 +4,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import { defineRoute, type Route } from '../server/route.ts';
+import { anyQuery, searchParamsOf } from '../server/shapes.ts';
 
 /** Largest accepted webhook, bytes. Shopify and GitHub limit theirs to 25 MB, and other apps send far less. */
 const MAX_BYTES = 10 * MIB;
@@ -47,7 +48,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       'the webhook is safe on disk. 503 asks the app to send it again.',
     auth: 'none',
     params: z.strictObject({ connectorId: z.string(), token: z.string() }),
-    query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    query: anyQuery,
     rawBody: {
       maxBytes: MAX_BYTES,
       description: 'The body that the app sent.',
@@ -60,11 +61,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
     },
     errors: ['not_found', 'unauthorized', 'unavailable'],
     async handler({ context, params, query, readRaw, header }) {
-      const search = new URLSearchParams(
-        Object.entries(query).flatMap(([name, value]) =>
-          [value].flat().map((one): [string, string] => [name, one]),
-        ),
-      );
+      const search = searchParamsOf(query);
       const text = search.toString();
       const path = `/hooks/${params.connectorId}/${params.token}`;
       const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;

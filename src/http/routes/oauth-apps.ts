@@ -8,9 +8,14 @@ import {
 } from '../../credentials/oauth-apps.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { defineRoute } from '../server/route.ts';
-import { time } from '../server/shapes.ts';
+import { deleted, time } from '../server/shapes.ts';
 
-const params = z.strictObject({ connectorId: z.string() });
+const ofConnector = {
+  path: '/api/connectors/{connectorId}/oauth-app',
+  tag: 'OAuth apps',
+  auth: 'api_key',
+  params: z.strictObject({ connectorId: z.string() }),
+} as const;
 const printable = (most: number) =>
   z
     .string()
@@ -37,17 +42,14 @@ const oauthApp = z
   .meta({ id: 'OAuthApp', description: 'An OAuth app, without its secret.' });
 
 export const putOAuthAppRoute = defineRoute({
+  ...ofConnector,
   method: 'PUT',
-  path: '/api/connectors/{connectorId}/oauth-app',
   operationId: 'putOAuthApp',
-  tag: 'OAuth apps',
   summary: 'Store the OAuth app of a connector',
   description:
     'The client id and secret that you registered at the third party, for this environment. Users connect their ' +
     'accounts through it. The secret is stored encrypted and never returned.',
-  auth: 'api_key',
   scope: 'oauth-apps:write',
-  params,
   body: z.strictObject({
     clientId: printable(500),
     clientSecret: printable(5000)
@@ -77,14 +79,11 @@ export const putOAuthAppRoute = defineRoute({
 });
 
 export const getOAuthAppRoute = defineRoute({
+  ...ofConnector,
   method: 'GET',
-  path: '/api/connectors/{connectorId}/oauth-app',
   operationId: 'getOAuthApp',
-  tag: 'OAuth apps',
   summary: 'Read the OAuth app of a connector',
-  auth: 'api_key',
   scope: 'oauth-apps:read',
-  params,
   success: { status: 200, description: 'The OAuth app, without its secret.', schema: oauthApp },
   errors: ['oauth_app_not_found'],
   async handler({ context, caller, params: { connectorId } }) {
@@ -95,20 +94,13 @@ export const getOAuthAppRoute = defineRoute({
 });
 
 export const deleteOAuthAppRoute = defineRoute({
+  ...ofConnector,
   method: 'DELETE',
-  path: '/api/connectors/{connectorId}/oauth-app',
   operationId: 'deleteOAuthApp',
-  tag: 'OAuth apps',
   summary: 'Delete the OAuth app of a connector',
   description: 'Its credentials work until their access tokens expire. Then they need an OAuth app again.',
-  auth: 'api_key',
   scope: 'oauth-apps:write',
-  params,
-  success: {
-    status: 200,
-    description: 'The OAuth app is deleted.',
-    schema: z.object({ message: z.string(), connectorId: z.string() }),
-  },
+  success: deleted('connectorId', 'The OAuth app is deleted.'),
   errors: ['oauth_app_not_found'],
   audited: true,
   async handler({ context, caller, params: { connectorId } }) {

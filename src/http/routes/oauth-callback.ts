@@ -4,6 +4,7 @@ import { publicError } from '../../lib/errors.ts';
 import { browserOf } from '../server/browser.ts';
 import { returnAddress } from './connect.ts';
 import { defineRoute } from '../server/route.ts';
+import { anyQuery, searchParamsOf } from '../server/shapes.ts';
 
 /**
  * Handles the return from an app's consent page. A user sees the answer, so it is always a redirect: to the
@@ -20,7 +21,7 @@ export const oauthCallbackRoute = defineRoute({
     'that began it.',
   auth: 'none',
   params: z.strictObject({ connectorId: z.string() }),
-  query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  query: anyQuery,
   success: {
     status: 303,
     description: 'Redirect to the application, or to the page with the result.',
@@ -30,7 +31,7 @@ export const oauthCallbackRoute = defineRoute({
     try {
       const { session, outcome } = await finishAuthorization(context, {
         connectorId: params.connectorId,
-        query: searchParams(query),
+        query: searchParamsOf(query),
         browserId: browserOf(context, header('cookie')),
       });
       await context.audit.record({
@@ -58,17 +59,8 @@ function to(location: string) {
     body: '',
     headers: {
       Location: location,
-      'Cache-Control': 'no-store',
       // A redirect can also cut the connection of a window to its opener.
       'Cross-Origin-Opener-Policy': 'unsafe-none',
     },
   };
-}
-
-function searchParams(query: Record<string, string | string[]>): URLSearchParams {
-  return new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) =>
-      [value].flat().map((one): [string, string] => [name, one]),
-    ),
-  );
 }

@@ -37,7 +37,7 @@ export const protectedResourceRoute = defineRoute({
         resource_name: found.name,
       },
       // Browser clients read it before they are authenticated.
-      headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' },
+      headers: { 'Access-Control-Allow-Origin': '*' },
     };
   },
 });

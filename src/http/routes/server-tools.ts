@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { serverNotFound } from '../../servers/records.ts';
 import { defineRoute } from '../server/route.ts';
-import { requireServer } from './servers.ts';
+import { ofServer, requireServer } from './servers.ts';
 import { pageQuery, pagination, toPage } from '../server/shapes.ts';
 
 const cost = z
@@ -13,19 +13,16 @@ const cost = z
   .meta({ id: 'ToolCost', description: 'Cost of a list of tools.' });
 
 export const listServerToolsRoute = defineRoute({
+  ...ofServer,
   method: 'GET',
   path: '/api/servers/{serverId}/tools',
   operationId: 'listServerTools',
-  tag: 'MCP servers',
   summary: "List a server's tools and their token cost",
   description:
     'With `format=tokens` the tools have sizes in place of definitions, largest first. Tokens are those ' +
     'of name, description and input schema, which clients send to their model. They are estimated to within a tenth of the count of ' +
     'the o200k tokenizer of OpenAI. The counts of other models differ by up to a third.',
-  auth: 'api_key_or_jwt',
   scope: 'servers:read',
-  user: 'owner',
-  params: z.strictObject({ serverId: z.string() }),
   query: z.strictObject({
     ...pageQuery,
     format: z.enum(['definitions', 'tokens'], 'must be definitions or tokens').default('definitions'),

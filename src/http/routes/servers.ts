@@ -18,8 +18,8 @@ import {
 } from '../../servers/records.ts';
 import { isRestricting, restrictionsSchema } from '../../servers/restrictions.ts';
 import { readSettings } from '../../servers/settings.ts';
-import { defineRoute, type Reply } from '../server/route.ts';
-import { label, time } from '../server/shapes.ts';
+import { defineRoute } from '../server/route.ts';
+import { deleted, label, time } from '../server/shapes.ts';
 
 const MAX_UNPAGED = 1000;
 
@@ -34,7 +34,9 @@ const toolMode = z.enum(['auto', 'direct', 'discovery']);
 const pinTools = z.boolean().meta({
   description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
 });
-const params = z.strictObject({ serverId: z.string() });
+/** Properties of the routes of MCP servers, and of one of them. */
+const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
+export const ofServer = { ...ofServers, params: z.strictObject({ serverId: z.string() }) };
 
 const server = z
   .object({
@@ -64,15 +66,13 @@ const createdServer = server
   .meta({ id: 'ServerWithToken', description: 'An MCP server with its access token.' });
 
 export const createServerRoute = defineRoute({
+  ...ofServers,
   method: 'POST',
   path: '/api/servers',
   operationId: 'createServer',
-  tag: 'MCP servers',
   summary: 'Create an MCP server',
   description: `JWTs of one user can create at most ${MAX_BOUND_SERVERS} servers.`,
-  auth: 'api_key_or_jwt',
   scope: 'servers:write',
-  user: 'owner',
   body: z.strictObject({
     name,
     description: description.optional(),
@@ -95,21 +95,19 @@ export const createServerRoute = defineRoute({
       ownerUserId: userId,
       bound: caller.kind === 'jwt',
     });
-    return revealed({ ...view(context, caller, made.server), accessToken: made.accessToken });
+    return { body: { ...view(context, caller, made.server), accessToken: made.accessToken } };
   },
 });
 
 export const listServersRoute = defineRoute({
+  ...ofServers,
   method: 'GET',
   path: '/api/servers',
   operationId: 'listServers',
-  tag: 'MCP servers',
   summary: 'List MCP servers',
   description:
     'Without limit and offset: the first 1,000. There is no cursor: a page is named by its offset. A JWT sees the servers that JWTs of its user made.',
-  auth: 'api_key_or_jwt',
   scope: 'servers:read',
-  user: 'owner',
   query: z.strictObject({
     limit: z.coerce
       .number('must be a whole number from 1 to 50')
@@ -137,39 +135,33 @@ export const listServersRoute = defineRoute({
       limit: unpaged ? MAX_UNPAGED : (query.limit ?? 50),
       offset: query.offset ?? 0,
     });
-    return revealed({ servers: servers.map((one) => view(context, caller, one)), count });
+    return { body: { servers: servers.map((one) => view(context, caller, one)), count } };
   },
 });
 
 export const getServerRoute = defineRoute({
+  ...ofServer,
   method: 'GET',
   path: '/api/servers/{serverId}',
   operationId: 'getServer',
-  tag: 'MCP servers',
   summary: 'Read an MCP server',
-  auth: 'api_key_or_jwt',
   scope: 'servers:read',
-  user: 'owner',
-  params,
   success: { status: 200, description: 'The server.', schema: server },
   errors: ['server_not_found'],
   audited: true,
   async handler({ context, caller, params: { serverId }, userId }) {
-    return revealed(view(context, caller, await requireServer(context, caller, { serverId, userId })));
+    return { body: view(context, caller, await requireServer(context, caller, { serverId, userId })) };
   },
 });
 
 export const updateServerRoute = defineRoute({
+  ...ofServer,
   method: 'PUT',
   path: '/api/servers/{serverId}',
   operationId: 'updateServer',
-  tag: 'MCP servers',
   summary: 'Change an MCP server',
   description: 'Changes only the given members. Replaces `restrictions` whole.',
-  auth: 'api_key_or_jwt',
   scope: 'servers:write',
-  user: 'owner',
-  params,
   body: z.strictObject({
     name: name.optional(),
     description: description.optional(),
@@ -186,25 +178,18 @@ export const updateServerRoute = defineRoute({
     const found = await requireServer(context, caller, { serverId, userId });
     const changed = await updateServer(context, found, body);
     context.servers.forget();
-    return revealed(view(context, caller, changed));
+    return { body: view(context, caller, changed) };
   },
 });
 
 export const deleteServerRoute = defineRoute({
+  ...ofServer,
   method: 'DELETE',
   path: '/api/servers/{serverId}',
   operationId: 'deleteServer',
-  tag: 'MCP servers',
   summary: 'Delete an MCP server',
-  auth: 'api_key_or_jwt',
   scope: 'servers:write',
-  user: 'owner',
-  params,
-  success: {
-    status: 200,
-    description: 'The server is deleted, with its token and stored results.',
-    schema: z.object({ message: z.string(), serverId: z.string() }),
-  },
+  success: deleted('serverId', 'The server is deleted, with its token and stored results.'),
   errors: ['server_not_found'],
   audited: true,
   async handler({ context, caller, params: { serverId }, userId }) {
@@ -216,17 +201,14 @@ export const deleteServerRoute = defineRoute({
 });
 
 export const rotateServerTokenRoute = defineRoute({
+  ...ofServer,
   method: 'POST',
   path: '/api/servers/{serverId}/token',
   operationId: 'rotateServerToken',
-  tag: 'MCP servers',
   summary: 'Rotate the access token',
   description:
     'The old token and its URL stop working at once. Without `tokenExpiresInDays` the new token does not expire.',
-  auth: 'api_key_or_jwt',
   scope: 'servers:token',
-  user: 'owner',
-  params,
   body: z.strictObject({ tokenExpiresInDays: tokenExpiresInDays.optional() }),
   success: { status: 200, description: 'The server with its new access token.', schema: createdServer },
   errors: ['server_not_found'],
@@ -235,7 +217,7 @@ export const rotateServerTokenRoute = defineRoute({
     const found = await requireServer(context, caller, { serverId, userId });
     const rotated = await rotateAccessToken(context, found, body.tokenExpiresInDays);
     context.servers.forget();
-    return revealed({ ...view(context, caller, rotated.server), accessToken: rotated.accessToken });
+    return { body: { ...view(context, caller, rotated.server), accessToken: rotated.accessToken } };
   },
 });
 
@@ -285,8 +267,4 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),
   };
-}
-
-function revealed(body: unknown): Reply {
-  return { body, headers: { 'Cache-Control': 'no-store' } };
 }

@@ -2,19 +2,16 @@ import { z } from 'zod';
 import { CHECKS, simulate } from '../../actions/simulate.ts';
 import { serverNotFound } from '../../servers/records.ts';
 import { defineRoute } from '../server/route.ts';
-import { requireServer } from './servers.ts';
+import { ofServer, requireServer } from './servers.ts';
 
 export const simulateRoute = defineRoute({
+  ...ofServer,
   method: 'POST',
   path: '/api/servers/{serverId}/simulate',
   operationId: 'simulateCall',
-  tag: 'MCP servers',
   summary: 'Simulate a call',
   description: 'Runs the checks of a call through this server, and sends nothing to the app.',
-  auth: 'api_key_or_jwt',
   scope: 'servers:read',
-  user: 'owner',
-  params: z.strictObject({ serverId: z.string() }),
   body: z.strictObject({
     userId: z.string().max(200).optional().meta({
       description: 'Default: the owner of the server, as for its access URL.',

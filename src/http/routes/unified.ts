@@ -17,7 +17,7 @@ import {
 import { unifiedRecord } from '../../unified/models.ts';
 import { getUnified, listUnified } from '../../unified/read.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, pageQuery, time, toCursorPage, toPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, pageOf, pageQuery, time, toCursorPage, toPage } from '../server/shapes.ts';
 
 const connectionId = z.string().meta({ description: 'Id of a credential.' });
 const scopeParams = { category: z.string(), model: z.string() };
@@ -168,11 +168,7 @@ export const deleteFieldMappingRoute = defineRoute({
   auth: 'api_key',
   scope: 'unified:write',
   params: z.strictObject({ mappingId: z.string() }),
-  success: {
-    status: 200,
-    description: 'The level is deleted.',
-    schema: z.object({ message: z.string(), mappingId: z.string() }),
-  },
+  success: deleted('mappingId', 'The level is deleted.'),
   errors: ['field_mapping_not_found'],
   audited: true,
   async handler({ context, caller, params: { mappingId } }) {

@@ -13,7 +13,7 @@ import { isoTime } from '../../lib/clock.ts';
 import { deleteUserWithCredentials } from '../../credentials/user-gone.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const username = label(200).meta({
   description: 'Name of the user in your application; unique in the environment.',
@@ -23,7 +23,13 @@ const metadata = z
   .record(z.string(), z.json())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, 'must be 64 KiB at most')
   .meta({ description: 'Data of your application about the user, at most 64 KiB of JSON.' });
-const params = z.strictObject({ userId: z.string() });
+/** Properties of the routes of one user. */
+const ofUser = {
+  tag: 'Users',
+  auth: 'api_key',
+  apiVersion: true,
+  params: z.strictObject({ userId: z.string() }),
+} as const;
 const user = z
   .object({
     userId: z.string(),
@@ -75,15 +81,12 @@ export const listUsersRoute = defineRoute({
 });
 
 export const getUserRoute = defineRoute({
+  ...ofUser,
   method: 'GET',
   path: '/users/{userId}',
   operationId: 'getUser',
-  tag: 'Users',
   summary: 'Read an end user',
-  auth: 'api_key',
   scope: 'users:read',
-  apiVersion: true,
-  params,
   success: { status: 200, description: 'The user.', schema: user },
   errors: ['user_not_found'],
   handler: async ({ context, caller, params: { userId } }) => ({
@@ -92,16 +95,13 @@ export const getUserRoute = defineRoute({
 });
 
 export const updateUserRoute = defineRoute({
+  ...ofUser,
   method: 'PUT',
   path: '/users/{userId}',
   operationId: 'updateUser',
-  tag: 'Users',
   summary: 'Change an end user',
   description: 'Changes only the given members. A disabled user has no access until enabled again.',
-  auth: 'api_key',
   scope: 'users:write',
-  apiVersion: true,
-  params,
   body: z.strictObject({
     username: username.optional(),
     metadata: metadata.optional(),
@@ -118,23 +118,16 @@ export const updateUserRoute = defineRoute({
 });
 
 export const deleteUserRoute = defineRoute({
+  ...ofUser,
   method: 'DELETE',
   path: '/users/{userId}',
   operationId: 'deleteUser',
-  tag: 'Users',
   summary: 'Delete an end user',
   description:
     'Also deletes credentials, owned MCP servers and stored results. Tokens are revoked where the app supports it. ' +
     'Executions keep only the id.',
-  auth: 'api_key',
   scope: 'users:write',
-  apiVersion: true,
-  params,
-  success: {
-    status: 200,
-    description: 'The user is deleted.',
-    schema: z.object({ message: z.string(), userId: z.string() }),
-  },
+  success: deleted('userId', 'The user is deleted.'),
   errors: ['user_not_found'],
   audited: true,
   async handler({ context, caller, params: { userId } }) {
@@ -156,7 +149,7 @@ export const getUserTokenRoute = defineRoute({
   description: 'Valid for one hour. Verify it with the keys at /.well-known/jwks.json.',
   auth: 'api_key',
   scope: 'users:token',
-  params,
+  params: ofUser.params,
   success: { status: 200, description: 'The JWT.', schema: z.object({ token: z.string() }) },
   errors: ['user_not_found', 'forbidden'],
   audited: true,
@@ -164,21 +157,18 @@ export const getUserTokenRoute = defineRoute({
     const found = await requireUser(context.db, caller.environment, userId);
     if (!found.enabled) throw new GatehouseError('forbidden', `The user "${userId}" is disabled.`);
     const token = await issueUserToken(context, caller.environment, userId);
-    return { body: { token }, headers: { 'Cache-Control': 'no-store' } };
+    return { body: { token } };
   },
 });
 
 export const revokeUserTokensRoute = defineRoute({
+  ...ofUser,
   method: 'POST',
   path: '/users/{userId}/tokens/revoke',
   operationId: 'revokeUserTokens',
-  tag: 'Users',
   summary: 'Revoke the JWTs of an end user',
   description: 'Every JWT issued until now is rejected within a second.',
-  auth: 'api_key',
   scope: 'users:token',
-  apiVersion: true,
-  params,
   success: {
     status: 200,
     description: 'The JWTs are revoked.',

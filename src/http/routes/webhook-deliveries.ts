@@ -4,7 +4,7 @@ import { recover, replayDelivery, sendTest } from '../../subscriptions/recover.t
 import { requireSubscription } from '../../subscriptions/subscriptions.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, instant, pageOf, time, toCursorPage } from '../server/shapes.ts';
 import { ofSubscription } from './webhooks.ts';
 
 const TAG = 'Webhooks';
@@ -97,11 +97,6 @@ export const replayDeliveryRoute = defineRoute({
     return { body: { deliveryId: params.deliveryId } };
   },
 });
-
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
-  .transform((text) => Date.parse(text))
-  .meta({ type: 'string', format: 'date-time' });
 
 export const recoverRoute = defineRoute({
   method: 'POST',

@@ -14,7 +14,7 @@ import {
   updateSubscription,
 } from '../../subscriptions/subscriptions.ts';
 import { defineRoute, type Whose } from '../server/route.ts';
-import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const TAG = 'Webhooks';
 
@@ -87,7 +87,6 @@ const secret = z.string().meta({
 const subscriptionWithSecret = subscription
   .extend({ secret })
   .meta({ id: 'SubscriptionWithSecret', description: 'A webhook subscription with its secret.' });
-const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /**
  * Properties that all routes of one subscription share. No end user is required, because the operator's
@@ -159,7 +158,6 @@ export const createSubscriptionRoute = defineRoute({
         source: made.source,
         secret: made.secret,
       },
-      headers: NO_STORE,
     };
   },
 });
@@ -251,11 +249,7 @@ export const deleteSubscriptionRoute = defineRoute({
   description: 'Cancels its waiting and running deliveries, and deletes their log.',
   ...ofSubscription,
   scope: 'webhooks:write',
-  success: {
-    status: 200,
-    description: 'The subscription is deleted.',
-    schema: z.object({ message: z.string(), subscriptionId: z.string() }),
-  },
+  success: deleted('subscriptionId', 'The subscription is deleted.'),
   errors: ['subscription_not_found'],
   audited: true,
   async handler({ context, caller, params: { subscriptionId } }) {
@@ -282,10 +276,7 @@ export const rotateSecretRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params }) {
     const made = await rotateSecret(context, caller.environment, params.subscriptionId);
-    return {
-      body: { ...(await describeSubscription(context, made.subscription)), secret: made.secret },
-      headers: NO_STORE,
-    };
+    return { body: { ...(await describeSubscription(context, made.subscription)), secret: made.secret } };
   },
 });
 

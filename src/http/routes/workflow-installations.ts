@@ -18,12 +18,12 @@ import {
 import { requireWorkflow } from '../../workflows/workflow-records.ts';
 import { rollback, upgrade, upgradeAll } from '../../workflows/upgrade.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, jsonObject, pageOf, toCursorPage } from '../server/shapes.ts';
 import {
   CREDENTIAL_ERRORS,
   installation,
-  jsonObject,
   keyOf,
+  ofOperator,
   TAG,
   userQuery,
   workflowParams,
@@ -35,7 +35,6 @@ const credentials = z
 const config = jsonObject.meta({ description: "Checked against the version's configurableFields." });
 const hookUrl = z.string().meta({ description: 'Address to POST to for starting a run. Shown only here.' });
 const query = z.strictObject(userQuery);
-const NO_STORE = { 'Cache-Control': 'no-store' };
 const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
 
 /** Properties of routes for a user's own installation. Pages and servers may call them. */
@@ -50,12 +49,10 @@ const ofUser = {
   query,
 } as const;
 
-/** Properties of routes that only servers may call. */
-const ofOperator = {
-  tag: TAG,
-  auth: 'api_key',
+/** Properties of routes that move installations to another version. */
+const ofUpgrade = {
+  ...ofOperator,
   scope: 'workflows:write',
-  apiVersion: true,
   params: workflowParams,
   audited: true,
 } as const;
@@ -91,7 +88,7 @@ export const getInstallFormRoute = defineRoute({
   errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],
   async handler({ context, caller, params, query: asked }) {
     const key = keyOf(caller, params, asked);
-    return { body: await formOf(context, key), headers: NO_STORE };
+    return { body: await formOf(context, key) };
   },
 });
 
@@ -121,7 +118,6 @@ export const installRoute = defineRoute({
         ...describeInstallation(context, row, definition),
         ...(made.hookUrl === undefined ? {} : { hookUrl: made.hookUrl }),
       },
-      headers: NO_STORE,
     };
   },
 });
@@ -170,14 +166,12 @@ export const uninstallRoute = defineRoute({
 });
 
 export const listInstallationsRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows/{workflowId}/installations',
   operationId: 'listInstallations',
-  tag: TAG,
   summary: 'List installations of a workflow',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params: workflowParams,
   query: z.strictObject({ ...cursorQuery, ...userQuery }),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(installation) },
@@ -205,14 +199,14 @@ export const rotateHookRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params, query: asked }) {
     const key = keyOf(caller, params, asked);
-    return { body: { hookUrl: await rotateHook(context, key) }, headers: NO_STORE };
+    return { body: { hookUrl: await rotateHook(context, key) } };
   },
 });
 
 const fieldNames = z.array(z.string()).optional();
 
 export const upgradeRoute = defineRoute({
-  ...ofOperator,
+  ...ofUpgrade,
   method: 'PUT',
   path: '/workflows/{workflowId}/upgrade',
   operationId: 'upgradeWorkflow',
@@ -249,7 +243,7 @@ export const upgradeRoute = defineRoute({
 });
 
 export const rollbackRoute = defineRoute({
-  ...ofOperator,
+  ...ofUpgrade,
   method: 'POST',
   path: '/workflows/{workflowId}/rollback',
   operationId: 'rollbackWorkflow',
@@ -273,7 +267,7 @@ export const rollbackRoute = defineRoute({
 });
 
 export const upgradeAllRoute = defineRoute({
-  ...ofOperator,
+  ...ofUpgrade,
   method: 'POST',
   path: '/workflows/{workflowId}/upgrade-all',
   operationId: 'upgradeAllInstallations',

@@ -4,17 +4,18 @@ import type { Caller } from '../../identity/caller.ts';
 import { requireEnabled } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { jsonFromBody, MIB } from '../../lib/http-body.ts';
-import { isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
+import { asObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { assertRoom, beginRun } from '../../workflows/begin.ts';
 import { installationOfHook } from '../../workflows/installations.ts';
 import { describeRun, describeWholeRun, requireRun, type RunKey } from '../../workflows/run-log.ts';
 import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../../workflows/runs.ts';
 import { defineRoute } from '../server/route.ts';
+import { anyQuery, jsonObject } from '../server/shapes.ts';
 import {
   CREDENTIAL_ERRORS,
   filterOf,
-  jsonObject,
   keyOf,
+  ofOperator,
   run,
   runParams,
   TAG,
@@ -25,9 +26,17 @@ import {
 } from './workflow-shapes.ts';
 
 const query = z.strictObject(userQuery);
-const ofUser = z.strictObject({
-  userId: z.string().max(64).optional().meta({ description: 'Only a run of this end user.' }),
-});
+/** Properties of the routes of one run. */
+const ofRun = {
+  tag: TAG,
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: runParams,
+  query: z.strictObject({
+    userId: z.string().max(64).optional().meta({ description: 'Only a run of this end user.' }),
+  }),
+} as const;
 const input = z.json().optional().meta({
   description:
     'Input of a manual trigger. Other triggers use it as the record of an event or the body of a call.',
@@ -80,15 +89,13 @@ export const runWorkflowRoute = defineRoute({
 });
 
 export const tryVersionRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows/{workflowId}/versions/{version}/try',
   operationId: 'tryWorkflowVersion',
-  tag: TAG,
   summary: 'Test a version or draft without installing it',
   description: "The steps are real: they act with the end user's accounts.",
-  auth: 'api_key',
   scope: 'workflows:run',
-  apiVersion: true,
   params: workflowParams.extend({ version: versionNumber }),
   query,
   body: z.strictObject({
@@ -112,18 +119,13 @@ export const tryVersionRoute = defineRoute({
 });
 
 export const getRunRoute = defineRoute({
+  ...ofRun,
   method: 'GET',
   path: '/workflows/{workflowId}/runs/{runId}',
   operationId: 'getWorkflowRun',
-  tag: TAG,
   summary: 'Read a run and its log',
   description: 'Each step with its input and output, without secrets.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:run',
-  apiVersion: true,
   cors: true,
-  params: runParams,
-  query: ofUser,
   success: { status: 200, description: 'The run.', schema: wholeRun },
   errors: ['run_not_found'],
   async handler({ context, caller, params, query: asked }) {
@@ -133,17 +135,12 @@ export const getRunRoute = defineRoute({
 });
 
 export const cancelRunRoute = defineRoute({
+  ...ofRun,
   method: 'POST',
   path: '/workflows/{workflowId}/runs/{runId}/cancel',
   operationId: 'cancelWorkflowRun',
-  tag: TAG,
   summary: 'Cancel a run',
   description: 'The run ends before its next step. A step under way is finished and recorded.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:run',
-  apiVersion: true,
-  params: runParams,
-  query: ofUser,
   success: { status: 200, description: 'The run as it is now.', schema: run },
   errors: ['run_not_found', 'run_ended'],
   audited: true,
@@ -155,17 +152,12 @@ export const cancelRunRoute = defineRoute({
 });
 
 export const retryRunRoute = defineRoute({
+  ...ofRun,
   method: 'POST',
   path: '/workflows/{workflowId}/runs/{runId}/retry',
   operationId: 'retryWorkflowRun',
-  tag: TAG,
   summary: 'Resume a failed run from the step that failed',
   description: 'Keeps its version, configuration and results. Finished steps do not run again.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:run',
-  apiVersion: true,
-  params: runParams,
-  query: ofUser,
   success: { ...started, schema: run },
   errors: ['run_not_found', 'run_not_failed', 'forbidden', 'installation_not_found', 'installation_disabled'],
   audited: true,
@@ -191,17 +183,13 @@ export const callWorkflowRoute = defineRoute({
     'with the same Idempotency-Key (or `webhook-id` of Standard Webhooks) returns the same run.',
   auth: 'none',
   params: z.strictObject({ token: z.string() }),
-  query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  query: anyQuery,
   headers: {
     'Idempotency-Key':
       'Calls with the same key within 24 hours start one run. The key with another body is refused.',
   },
   rawBody: { maxBytes: MIB, description: 'JSON, or a form.', example: '{"order":"1042"}' },
-  success: {
-    status: 202,
-    description: 'The run is queued.',
-    schema: z.object({ runId: z.string() }),
-  },
+  success: started,
   errors: ['not_found', 'forbidden', 'installation_disabled', 'idempotency_conflict', 'rate_limited'],
   async handler({ context, requestId, params, query: asked, readRaw, header }) {
     const row = await installationOfHook(context, params.token);
@@ -254,5 +242,5 @@ function bodyOf(raw: Buffer, contentType: string): Json {
 
 function toJson(value: object): JsonObject {
   const json = parseJson(JSON.stringify(value));
-  return isJsonObject(json) ? json : {};
+  return asObject(json);
 }

@@ -11,6 +11,9 @@ import { time } from '../server/shapes.ts';
 
 export const TAG = 'Workflows';
 
+/** Properties of the routes that only servers may call. */
+export const ofOperator = { tag: TAG, auth: 'api_key', apiVersion: true } as const;
+
 export const workflowParams = z.strictObject({ workflowId: z.string() });
 export const runParams = z.strictObject({ workflowId: z.string(), runId: z.string() });
 
@@ -25,8 +28,6 @@ export const versionNumber = z
 export const definitionBody = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
   .meta({ shownAs: definitionSchema });
-
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
 
 export const version = z
   .object({

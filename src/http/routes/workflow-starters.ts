@@ -9,7 +9,7 @@ import {
 } from '../../workflows/starters.ts';
 import { defineRoute } from '../server/route.ts';
 import { label } from '../server/shapes.ts';
-import { TAG, workflow } from './workflow-shapes.ts';
+import { ofOperator, workflow } from './workflow-shapes.ts';
 import { view } from './workflows.ts';
 
 const starter = z
@@ -26,14 +26,12 @@ const starter = z
 const params = z.strictObject({ starterId: z.string() });
 
 export const listStartersRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflow-starters',
   operationId: 'listWorkflowStarters',
-  tag: TAG,
   summary: 'List workflows that come with Gatehouse',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   success: { status: 200, description: 'All starters.', schema: z.object({ data: z.array(starter) }) },
   async handler() {
     return { body: { data: (await starters()).map(viewStarter) } };
@@ -41,14 +39,12 @@ export const listStartersRoute = defineRoute({
 });
 
 export const getStarterRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflow-starters/{starterId}',
   operationId: 'getWorkflowStarter',
-  tag: TAG,
   summary: 'Read a starter',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params,
   success: { status: 200, description: 'The starter.', schema: starter },
   errors: ['starter_not_found'],
@@ -58,17 +54,15 @@ export const getStarterRoute = defineRoute({
 });
 
 export const createFromStarterRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflow-starters/{starterId}',
   operationId: 'createWorkflowFromStarter',
-  tag: TAG,
   summary: 'Create a workflow from a starter',
   description:
     'Assigns an app and its action to each role: `{"messenger": {"connectorId": "…", "actionId": "…", ' +
     '"input": {…}}}`. Other parts stay unchanged.',
-  auth: 'api_key',
   scope: 'workflows:write',
-  apiVersion: true,
   params,
   body: z
     .strictObject({

@@ -15,8 +15,15 @@ import {
   type Workflow,
 } from '../../workflows/workflow-records.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, label, pageOf, toCursorPage } from '../server/shapes.ts';
-import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
+import { cursorQuery, deleted, label, pageOf, toCursorPage } from '../server/shapes.ts';
+import {
+  definitionBody,
+  ofOperator,
+  version,
+  versionNumber,
+  workflow,
+  workflowParams,
+} from './workflow-shapes.ts';
 
 const name = label(100).meta({ description: 'Unique in the environment, case-insensitive.' });
 const draft = z.boolean().default(false).meta({
@@ -26,17 +33,15 @@ const draft = z.boolean().default(false).meta({
 const versionParams = workflowParams.extend({ version: versionNumber });
 
 export const createWorkflowRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows',
   operationId: 'createWorkflow',
-  tag: TAG,
   summary: 'Define a workflow',
   description:
     'A trigger, steps, and what an end user may configure. In `input`, a string that begins with `=` is a JSONata ' +
     'expression over `trigger`, `steps`, `config` and `user`; `==` begins a literal `=`. Faults are reported by their path.',
-  auth: 'api_key',
   scope: 'workflows:write',
-  apiVersion: true,
   body: z.strictObject({ name, definition: definitionBody, draft }),
   success: { status: 201, description: 'The workflow, with version 1.', schema: workflow },
   errors: ['workflow_exists'],
@@ -47,14 +52,12 @@ export const createWorkflowRoute = defineRoute({
 });
 
 export const listWorkflowsRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows',
   operationId: 'listWorkflows',
-  tag: TAG,
   summary: 'List workflows',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   query: z.strictObject(cursorQuery),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(workflow) },
   async handler({ context, caller, query }) {
@@ -64,14 +67,12 @@ export const listWorkflowsRoute = defineRoute({
 });
 
 export const getWorkflowRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows/{workflowId}',
   operationId: 'getWorkflow',
-  tag: TAG,
   summary: 'Read a workflow',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params: workflowParams,
   success: { status: 200, description: 'The workflow with its newest version.', schema: workflow },
   errors: ['workflow_not_found'],
@@ -81,21 +82,15 @@ export const getWorkflowRoute = defineRoute({
 });
 
 export const deleteWorkflowRoute = defineRoute({
+  ...ofOperator,
   method: 'DELETE',
   path: '/workflows/{workflowId}',
   operationId: 'deleteWorkflow',
-  tag: TAG,
   summary: 'Delete a workflow',
   description: 'Also deletes its versions, installations and runs. A step under way is finished.',
-  auth: 'api_key',
   scope: 'workflows:write',
-  apiVersion: true,
   params: workflowParams,
-  success: {
-    status: 200,
-    description: 'The workflow is deleted.',
-    schema: z.object({ message: z.string(), workflowId: z.string() }),
-  },
+  success: deleted('workflowId', 'The workflow is deleted.'),
   errors: ['workflow_not_found'],
   audited: true,
   async handler({ context, caller, params: { workflowId } }) {
@@ -105,17 +100,15 @@ export const deleteWorkflowRoute = defineRoute({
 });
 
 export const addVersionRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows/{workflowId}/versions',
   operationId: 'addWorkflowVersion',
-  tag: TAG,
   summary: 'Publish a new version, or store a draft',
   description:
     'A published version never changes. Installations keep their version until they are upgraded. A draft has the next ' +
     'number, and the next version replaces it.',
-  auth: 'api_key',
   scope: 'workflows:write',
-  apiVersion: true,
   params: workflowParams,
   body: z.strictObject({ definition: definitionBody, draft }),
   success: { status: 201, description: 'The version.', schema: version },
@@ -128,14 +121,12 @@ export const addVersionRoute = defineRoute({
 });
 
 export const listVersionsRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows/{workflowId}/versions',
   operationId: 'listWorkflowVersions',
-  tag: TAG,
   summary: 'List the versions of a workflow',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params: workflowParams,
   query: z.strictObject(cursorQuery),
   success: { status: 200, description: 'A page, newest first.', schema: pageOf(version) },
@@ -148,14 +139,12 @@ export const listVersionsRoute = defineRoute({
 });
 
 export const getVersionRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows/{workflowId}/versions/{version}',
   operationId: 'getWorkflowVersion',
-  tag: TAG,
   summary: 'Read a version',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params: versionParams,
   success: { status: 200, description: 'The version.', schema: version },
   errors: ['workflow_not_found', 'workflow_version_not_found'],
@@ -170,14 +159,12 @@ export const getVersionRoute = defineRoute({
 });
 
 export const publishVersionRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows/{workflowId}/versions/{version}/publish',
   operationId: 'publishWorkflowVersion',
-  tag: TAG,
   summary: 'Publish a draft',
-  auth: 'api_key',
   scope: 'workflows:write',
-  apiVersion: true,
   params: versionParams,
   success: { status: 200, description: 'The published version, which never changes.', schema: version },
   errors: ['workflow_not_found', 'workflow_version_not_found'],
@@ -190,14 +177,12 @@ export const publishVersionRoute = defineRoute({
 });
 
 export const diffVersionsRoute = defineRoute({
+  ...ofOperator,
   method: 'GET',
   path: '/workflows/{workflowId}/versions/{a}/diff/{b}',
   operationId: 'diffWorkflowVersions',
-  tag: TAG,
   summary: 'Compare two versions',
-  auth: 'api_key',
   scope: 'workflows:read',
-  apiVersion: true,
   params: workflowParams.extend({ a: versionNumber, b: versionNumber }),
   success: {
     status: 200,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../../lib/errors.ts';
 import { hasControls } from '../../lib/hidden-characters.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
 /** Returns the schema of a whole number in a query string. */
@@ -25,6 +26,21 @@ export const cursorQuery = {
   cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the previous page.' }),
 };
 
+/** The schema of an object of any JSON members. */
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
+
+/** The query of a request of an app, with any names. */
+export const anyQuery = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+
+/** Returns a query of any names as its sender wrote it, with repeated names. */
+export function searchParamsOf(query: z.output<typeof anyQuery>): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
+  );
+}
+
 /** Returns the schema of a name in one line, without blanks around it. */
 export const label = (most: number) =>
   z
@@ -35,6 +51,19 @@ export const label = (most: number) =>
     .refine((text) => !hasControls(text), 'must not hold control characters');
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
+
+/** A time in a request, as epoch ms. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .meta({ type: 'string', format: 'date-time' });
+
+/** Returns the success answer of a deletion: a message, and the id of the deleted record. */
+export const deleted = (id: string, description: string) => ({
+  status: 200,
+  description,
+  schema: z.object({ message: z.string(), [id]: z.string() }),
+});
 
 /**
  * The position of a page in its list. Lists with cursors return both `nextOffset` and `nextCursor`, up to the
