@@ -44,39 +44,27 @@ export interface Source {
 }
 
 /** Place at which the next poll continues a listing. It is stored as JSON. */
-export interface Continuation {
-  since: number | null;
-  until: number;
-  /** Number of the page walk, from 1. */
-  pass: number;
-  /** True when this page walk has found a record or a state that was not known. */
-  isFruitful: boolean;
-  /** Index of the current list, when a model has several; and the hash of the inputs of all of them. */
-  group: number;
-  groups: string;
-  /**
-   * Lower bound of the current list, later than `since`; null when it is `since`. It is set when the app
-   * gives no further pages.
-   */
-  after: number | null;
-  offset: number;
-  /** True when the app announced more records at `offset`. */
-  isPromised: boolean;
-  /** Time of the last record that was read; null when unknown. */
-  reached: number | null;
-  position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
-}
+export type Continuation = z.output<typeof continuation>;
 
 const continuation = z.object({
   since: z.number().nullable(),
   until: z.number(),
+  /** Number of the page walk, from 1. */
   pass: z.number().default(1),
+  /** True when this page walk has found a record or a state that was not known. */
   isFruitful: z.boolean().default(true),
+  /** Index of the current list, when a model has several; and the hash of the inputs of all of them. */
   group: z.number(),
   groups: z.string().default(''),
+  /**
+   * Lower bound of the current list, later than `since`; null when it is `since`. It is set when the app
+   * gives no further pages.
+   */
   after: z.number().nullable().default(null),
   offset: z.number(),
+  /** True when the app announced more records at `offset`. */
   isPromised: z.boolean().default(false),
+  /** Time of the last record that was read; null when unknown. */
   reached: z.number().nullable().default(null),
   position: z
     .object({ offset: z.number(), cursor: z.string().optional(), pages: z.number(), earlier: z.string() })

@@ -171,7 +171,7 @@ async function recordsOf(
   const { records, complete, unreadable } = await readAll(context, source, signal);
   const connector = context.catalog.connector(environment, connectorId);
   if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
-  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
+  const fields = await customFieldsOf(context, source);
   const found: Unified[] = [];
   let isAll = complete && unreadable === 0;
   const what = { connector, scope, connectionId: credentialId };

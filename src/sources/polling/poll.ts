@@ -118,7 +118,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
 
   const lagMs = model.poll.lagSeconds * SECOND;
   const until = listing.startedAt - lagMs;
-  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
+  const fields = await customFieldsOf(context, source);
   const unified: Unified[] = [];
   /** Records up to `until`, which later polls need not read again. */
   const unchanging: Unified[] = [];

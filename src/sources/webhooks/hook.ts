@@ -7,19 +7,14 @@ import type { Tables } from '../../store/schema.ts';
 import type { Source } from '../source.ts';
 
 /** Result of registering at an app: the token of our address, the secret, and the registration ids. */
-export interface Hook {
-  token: string;
-  secret: string;
-  /** Registration id at the app by topic; `*` when one serves all topics. */
-  ids: Record<string, string>;
-  /** Topics that were registered last; undefined for registrations of earlier releases. */
-  topics?: string[] | undefined;
-}
+export type Hook = z.infer<typeof hook>;
 
 const hook = z.object({
   token: z.string(),
   secret: z.string(),
+  /** Registration id at the app by topic; `*` when one serves all topics. */
   ids: z.record(z.string(), z.string()),
+  /** Topics that were registered last; undefined for registrations of earlier releases. */
   topics: z.array(z.string()).optional(),
 });
 

@@ -3,6 +3,7 @@ import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../../lib/errors.ts';
 import { parseJson, type Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
+import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { holdSame } from '../consumers.ts';
 import type { Round } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
@@ -20,7 +21,6 @@ import type { PollContext } from '../polling/poll.ts';
 import { fetchRecord, isConnected } from '../polling/remote-record.ts';
 import { toSource, type Source } from '../source.ts';
 import {
-  fieldsOf,
   interpret,
   publishInterpretations,
   interpretRecord,
@@ -135,7 +135,7 @@ async function interpretBatch(context: PollContext, due: Due, reading: Reading):
     return true;
   }
   const rows = await readDue(context, due);
-  const sender = { source, connector, fields: await fieldsOf(context, source) };
+  const sender = { source, connector, fields: await customFieldsOf(context, source) };
   const interpretations = new Map<Row, Interpretation>();
   for (const row of rows) {
     if (reading.signal.aborted) break;

@@ -5,6 +5,7 @@ import { BodyRoom, MIB } from '../../lib/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
 import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
+import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
 import {
@@ -19,7 +20,7 @@ import {
 import type { PollContext } from '../polling/poll.ts';
 import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './verify.ts';
-import { fieldsOf, interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
+import { interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
 import type { Accepted, Intake } from '../context.ts';
 
 export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
@@ -162,7 +163,7 @@ async function interpretAll(
   { events, receivedAt }: { events: readonly HookEvent[]; receivedAt: number },
 ): Promise<Interpretation[] | undefined> {
   const { source, connector } = sender;
-  const fields = await fieldsOf(context, source);
+  const fields = await customFieldsOf(context, source);
   if (fields) return undefined;
   const interpretations: Interpretation[] = [];
   for (const { topic, body } of events) {

@@ -2,10 +2,10 @@ import type { Connector } from '../../connectors/catalog.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
-import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.ts';
+import type { CustomFields } from '../../unified/field-mappings.ts';
 import { unifiedId } from '../../unified/unified-ids.ts';
 import { toUnified } from '../../unified/map.ts';
-import { interpretEvent, type HookEvent } from './hook-events.ts';
+import { interpretEvent, type EventInterpretation, type HookEvent } from './hook-events.ts';
 import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';
 import type { PollContext } from '../polling/poll.ts';
 import { pollNow, type Source } from '../source.ts';
@@ -20,12 +20,6 @@ export interface Sender {
   fields: CustomFields;
 }
 
-/** Returns the operator's own fields of the records of a source; undefined without any. */
-export async function fieldsOf(context: PollContext, source: Source): Promise<CustomFields> {
-  const { environment, connectorId, credentialId, scope } = source;
-  return customFieldsOf(context, { environment, connectorId, credentialId, scope });
-}
-
 /**
  * Interpretation of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show
  * the record yet.
@@ -37,11 +31,7 @@ export type Interpretation =
   | { kind: 'nothing'; again?: number | undefined };
 
 /** A webhook that only names a record, which must be read at the app. */
-export interface NamedRecord {
-  kind: 'fetch';
-  event: 'created' | 'updated';
-  remoteId: string;
-}
+type NamedRecord = Extract<EventInterpretation, { kind: 'fetch' }>;
 
 /**
  * Interprets an event of a webhook for the scope of its source. It calls no app.
