@@ -130,6 +130,13 @@ export function checkFields(
   return { values, faults };
 }
 
+/** Returns the default values of fields that have one. */
+export function defaultsOf(fields: ReadonlyMap<string, CredentialField>): Record<string, string> {
+  return Object.fromEntries(
+    [...fields].flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
+  );
+}
+
 export function isRequired(definition: CredentialField): boolean {
   return definition.required && definition.default === undefined;
 }

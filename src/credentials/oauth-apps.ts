@@ -9,8 +9,9 @@ import { Secret } from '../lib/secret.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Context } from './context.ts';
+import { scopesIn } from './credential.ts';
 import { forgetChoices } from './memory.ts';
-import { appFields, checkFields } from './fields.ts';
+import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
@@ -28,7 +29,6 @@ export interface OAuthApp {
   updatedAt: number;
 }
 
-const scopesText = z.array(z.string());
 const fieldsText = z.record(z.string(), z.string());
 
 /** Returns the OAuth app of a connector in an environment. The sandbox always has one. */
@@ -171,7 +171,7 @@ function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_
     connectorId: row.connector_id,
     clientId: row.client_id,
     clientSecret: secret === '' ? undefined : new Secret(secret),
-    scopes: row.scopes === null ? null : scopesText.parse(JSON.parse(row.scopes)),
+    scopes: scopesIn(row.scopes),
     fields: fieldsText.parse(JSON.parse(row.fields)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -181,12 +181,6 @@ function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_
 function fieldsOfApp(connector: Connector): Map<string, CredentialField> {
   const scheme = connector.definition.authentication.find(({ type }) => type === 'oauth2');
   return scheme ? appFields(connector, scheme) : new Map();
-}
-
-function defaultsOf(fields: ReadonlyMap<string, CredentialField>): Record<string, string> {
-  return Object.fromEntries(
-    [...fields].flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
-  );
 }
 
 /** Binds a secret to its client id; otherwise a changed client id in the row would send it to another app. */

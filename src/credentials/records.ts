@@ -36,8 +36,7 @@ import {
 } from './rows.ts';
 import { dropSpares } from './spares.ts';
 
-type ConnectContext = PrepareContext & Pick<Context, 'accountChanges' | 'hashKey'>;
-type ChangeContext = ConnectContext;
+type ChangeContext = PrepareContext & Pick<Context, 'accountChanges' | 'hashKey'>;
 
 /** Other text never reaches the store, which may reject its characters. */
 const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
@@ -69,7 +68,7 @@ export interface Connected {
  * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
  * when the third party rejects the key, upstream_* when it gave no definite answer.
  */
-export async function connectAccount(context: ConnectContext, input: NewCredential): Promise<Connected> {
+export async function connectAccount(context: ChangeContext, input: NewCredential): Promise<Connected> {
   const connector = requireConnector(context, input.environment, input.connectorId);
   const scheme = schemeOf(connector, input.type, input.data);
   const { environment, userId, name, data = {}, signal } = input;
@@ -97,7 +96,7 @@ export async function connectAccount(context: ConnectContext, input: NewCredenti
 }
 
 /** Works like connectAccount(), for callers that treat a new and a renewed record alike. */
-export async function createCredential(context: ConnectContext, input: NewCredential): Promise<Credential> {
+export async function createCredential(context: ChangeContext, input: NewCredential): Promise<Credential> {
   const { credential } = await connectAccount(context, input);
   return credential;
 }
@@ -156,16 +155,9 @@ export async function requireConnection(
   db: DbOrTx,
   { environment, credentialId, userId }: Omit<CredentialKey, 'userId'> & { userId?: string | undefined },
 ): Promise<Credential> {
-  const row = CREDENTIAL_ID.test(credentialId)
-    ? await db
-        .selectFrom('credentials')
-        .selectAll()
-        .where('credential_id', '=', credentialId)
-        .where('environment', '=', environment)
-        .executeTakeFirst()
-    : undefined;
-  if (!row || (userId !== undefined && userId !== row.user_id)) throw credentialNotFound(credentialId);
-  return toCredential(row);
+  const found = await findConnection(db, environment, credentialId);
+  if (!found || (userId !== undefined && userId !== found.userId)) throw credentialNotFound(credentialId);
+  return found;
 }
 
 /** @throws GatehouseError `credential_not_found` */

@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { whileRenewing } from '../runtime/lease.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './renewal-lease.ts';
 import { endCredential } from './credential-end.ts';
-import { isRenewable, renew } from './renew.ts';
+import { isRenewable, renew, type RenewContext } from './renew.ts';
 import { workedJustNow } from './refusal.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
-export type RefreshContext = Pick<
-  Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
->;
+export type RefreshContext = RenewContext;
 
 /** Interval between reads while another process renews. */
 const POLL_MS = 100;

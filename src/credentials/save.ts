@@ -6,6 +6,7 @@ import { SECOND } from '../lib/clock.ts';
 import type { Context } from './context.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
+import { valuesOf } from './granted.ts';
 import { readLeased } from './renewal-lease.ts';
 import type { Tokens } from './oauth.ts';
 import { openValues, sealValues } from './sealed-values.ts';
@@ -40,13 +41,7 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
   const { db, clock, log } = context;
   const { connector, scheme, credential, tokens } = renewed;
   const { credentialId, version } = credential;
-  const { accessToken, refreshToken, captured } = tokens;
-  const values = {
-    ...renewed.values,
-    ...captured,
-    accessToken,
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-  };
+  const values = valuesOf(renewed);
   const now = clock.now();
   const sealed = sealValues(context, credential, values);
   const { refreshExpiresAt } = tokens;

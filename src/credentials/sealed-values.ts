@@ -8,7 +8,7 @@ import { Secret } from '../lib/secret.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { Context } from './context.ts';
 import type { Credential } from './credential.ts';
-import { credentialFields } from './fields.ts';
+import { credentialFields, defaultsOf } from './fields.ts';
 
 const sealedValues = z.record(z.string(), z.string());
 type Values = Record<string, string>;
@@ -124,10 +124,8 @@ const defaults = new WeakMap<Authentication, Readonly<Record<string, Secret>>>()
 function defaultValues(connector: Connector, scheme: Authentication): Readonly<Record<string, Secret>> {
   let values = defaults.get(scheme);
   if (!values) {
-    const given = [...credentialFields(connector, scheme)].flatMap(([name, field]) =>
-      field.default === undefined ? [] : [[name, field.default]],
-    );
-    defaults.set(scheme, (values = toSecrets(Object.fromEntries(given))));
+    values = toSecrets(defaultsOf(credentialFields(connector, scheme)));
+    defaults.set(scheme, values);
   }
   return values;
 }
