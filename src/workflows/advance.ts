@@ -1,23 +1,24 @@
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isoTime } from '../lib/clock.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
+import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { RunRow } from './begin.ts';
-import { attempt, failedFor, type Next } from './step-attempt.ts';
+import { attempt, failedFor, failedOutput, type Next } from './step-attempt.ts';
 import type { Step, WaitStep } from './definition.ts';
 import { runItems } from './each.ts';
 import { evaluate, isTrue } from './evaluate.ts';
-import type { CallStep } from './perform.ts';
+import { templateOf, type CallStep } from './perform.ts';
 import { bare, expressionIn, filled, slotsOf } from './expressions.ts';
 import { durationMs } from './schedule.ts';
-import { objectOf, templateOf } from './template.ts';
 import {
   commit,
   insertStep,
+  newStep,
   outputColumns,
   outputOf,
   sealStep,
   updateStep,
   WHOLE,
+  type NewStep,
   type StepRow,
 } from './steps.ts';
 import { loggedError, loggedInput, openWork, refusalOf, type Work, type WorkContext } from './work.ts';
@@ -106,34 +107,31 @@ async function runStep(
     case 'wait': {
       const until = now + plan.waitMs;
       const output = JSON.stringify({ data: null, until: isoTime(until) });
-      const waiting = { ...fresh, status: 'waiting' as const, output, output_sealed: null };
       await commit(context, work.run, {
-        beginning: (tx) => insertStep(tx, waitingRow(waiting)),
-        changes: {
-          status: 'waiting',
-          position,
-          next_at: until,
-        },
+        beginning: (tx) => insertStep(tx, newStep({ ...fresh, status: 'waiting', output })),
+        changes: { status: 'waiting', position, next_at: until },
       });
       return 'waiting';
     }
     case 'call': {
-      const begun: StepRow = {
-        ...waitingRow({ ...fresh, status: 'running', output: null, output_sealed: null }),
+      const begun = newStep({
+        ...fresh,
+        status: 'running',
         attempts: 1,
         input: loggedInput(work, plan.input),
         sealed: sealStep(context, place, plan.input),
-      };
+      });
       await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
       return called(context, work, { step: plan.step, row: begun, input: plan.input });
     }
     case 'each': {
-      const begun: StepRow = {
-        ...waitingRow({ ...fresh, status: 'running', output: null, output_sealed: null }),
+      const begun = newStep({
+        ...fresh,
+        status: 'running',
         attempts: 1,
         input: JSON.stringify({ items: plan.items.length }),
         sealed: sealStep(context, place, plan.items),
-      };
+      });
       await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
       return finishItems(context, work, { step: plan.step, row: begun, stop });
     }
@@ -158,7 +156,7 @@ async function planStep(context: WorkContext, { scope }: Work, step: Step): Prom
   const template = templateOf(step);
   const slots = slotsOf(template).map(({ expression }) => expression);
   const [values = []] = await evaluate(context, slots, { scope });
-  return { kind: 'call', step, input: objectOf(filled(template, values)) };
+  return { kind: 'call', step, input: asObject(filled(template, values)) };
 }
 
 async function waitOf({ wait }: WaitStep, one: (text: string) => Promise<Json>): Promise<number> {
@@ -261,18 +259,12 @@ async function succeeded(
 async function done(
   context: WorkContext,
   work: Work,
-  {
-    fresh,
-    output,
-  }: {
-    fresh: Pick<StepRow, 'run_id' | 'position' | 'item' | 'step_id' | 'started_at' | 'status'>;
-    output: JsonObject;
-  },
+  { fresh, output }: { fresh: NewStep; output: JsonObject },
 ): Promise<Next> {
   const columns = outputColumns(context, fresh, { output, secrets: work.secrets });
-  const row = { ...waitingRow({ ...fresh, output: null, output_sealed: null }), ...columns };
+  const row = newStep({ ...fresh, ...columns, attempts: 1, ended_at: context.clock.now() });
   await commit(context, work.run, {
-    result: (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }),
+    result: (tx) => insertStep(tx, row),
     changes: { position: fresh.position + 1 },
   });
   work.scope.steps[fresh.step_id] = output;
@@ -293,14 +285,15 @@ async function notPlanned(
   if (error.code === 'internal')
     context.log.error({ runId: work.run.run_id, err: error.cause }, 'step failed');
   const place = { run_id: work.run.run_id, position, item: WHOLE, step_id: step.stepId, started_at: now };
-  const row = {
-    ...waitingRow({ ...place, status: 'failed', output: null, output_sealed: null }),
+  const row = newStep({
+    ...place,
+    status: 'failed',
     attempts: 1,
     error: loggedError(work, error),
     ended_at: now,
-  };
+  });
   const goesOn = 'onError' in step && step.onError === 'continue';
-  const output = { data: null, error: { code: error.code, message: error.message } };
+  const output = failedOutput(error);
   await commit(context, work.run, {
     result: (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row),
     changes: goesOn
@@ -316,13 +309,4 @@ async function notPlanned(
   if (!goesOn) return 'failed';
   work.scope.steps[step.stepId] = output;
   return 'done';
-}
-
-function waitingRow(
-  row: Pick<
-    StepRow,
-    'run_id' | 'position' | 'item' | 'step_id' | 'status' | 'output' | 'output_sealed' | 'started_at'
-  >,
-): StepRow {
-  return { ...row, attempts: 0, generation: 0, input: null, sealed: null, error: null, ended_at: null };
 }

@@ -4,7 +4,7 @@ import { idempotencyConflict } from '../actions/idempotency.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, canonicalJson, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { sha256 } from '../lib/sha256.ts';
 
@@ -152,26 +152,23 @@ export function sealConfig({ keys }: SealContext, installationId: string, config
 }
 
 export function openConfig({ keys }: SealContext, row: InstallationRow): JsonObject {
-  return object(keys.open(row.config_sealed, `workflow_installation|${row.installation_id}`));
+  return asObject(parseJson(keys.open(row.config_sealed, `workflow_installation|${row.installation_id}`)));
 }
 
 export function openRunConfig(
   { keys }: SealContext,
   row: Pick<RunRow, 'run_id' | 'config_sealed'>,
 ): JsonObject {
-  return object(keys.open(row.config_sealed, runBinding(row.run_id)));
+  return asObject(parseJson(keys.open(row.config_sealed, runBinding(row.run_id))));
 }
 
 /** Parses the credentials column: connectorId → credentialId. */
 export function credentialsIn(text: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(object(text)).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    Object.entries(asObject(parseJson(text))).map(([name, value]) => [name, String(value)]),
+  );
 }
 
 function runBinding(runId: string): string {
   return `workflow_run|${runId}`;
-}
-
-function object(text: string): JsonObject {
-  const value = parseJson(text);
-  return isJsonObject(value) ? value : {};
 }

@@ -24,7 +24,7 @@ export async function checkedDefinition(
   const definition = readDefinition(value);
   const faults = [
     ...triggerFaults(context, environment, definition),
-    ...fieldFaults(definition),
+    ...objectFaults(definition.configurableFields, 'configurableFields'),
     ...(await stepsFaults(context, environment, definition)),
   ];
   if (faults.length > 0) throw definitionFaults(faults);
@@ -54,10 +54,6 @@ function triggerFaults(
     default:
       return [];
   }
-}
-
-function fieldFaults({ configurableFields }: Definition): Fault[] {
-  return objectFaults(configurableFields, 'configurableFields');
 }
 
 function objectFaults(schema: JsonObject, field: string): Fault[] {

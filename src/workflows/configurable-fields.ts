@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../connectors/format.ts';
 import { checkValue } from '../connectors/validate.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
-import { canonicalJson, isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, canonicalJson, isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
 
 /**
  * Configurable fields: a JSON Schema object. Two versions have the same fields when names, types, formats, enums and
@@ -145,7 +145,7 @@ export function fieldNames(schema: JsonSchema): string[] {
 
 function members(value: unknown): JsonObject {
   const json = asJson(value);
-  return isJsonObject(json) ? json : {};
+  return asObject(json);
 }
 
 function list(value: unknown): Json[] {

@@ -1,13 +1,14 @@
 import { GatehouseError, publicError } from '../lib/errors.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
-import { againColumns, attempt, failedFor, type Failure, type Next } from './step-attempt.ts';
+import { asObject, type Json, type JsonObject } from '../lib/json.ts';
+import { againColumns, attempt, failedFor, failedOutput, type Failure, type Next } from './step-attempt.ts';
 import { evaluate } from './evaluate.ts';
 import { filled, slotsOf } from './expressions.ts';
-import { decide, type CallStep } from './perform.ts';
+import { decide, templateOf, type CallStep } from './perform.ts';
 import {
   commit,
   insertStep,
   itemRows,
+  newStep,
   openStep,
   outputColumns,
   outputOf,
@@ -18,7 +19,6 @@ import {
   type Write,
   type Writes,
 } from './steps.ts';
-import { objectOf, templateOf } from './template.ts';
 import { loggedError, loggedInput, refusalOf, type Work, type WorkContext } from './work.ts';
 
 /** Number of items whose inputs are evaluated together. */
@@ -158,7 +158,7 @@ function createInputs(context: WorkContext, work: Work, { step, items }: { step:
       const variants = someOf(items, item).map((one, n) => ({ item: one, index: item + n }));
       const rows = await evaluate(context, slots, { scope: work.scope, variants });
       from = item;
-      inputs = rows.map((values) => objectOf(filled(template, values)));
+      inputs = rows.map((values) => asObject(filled(template, values)));
     }
     return inputs[item - from] ?? {};
   };
@@ -182,20 +182,15 @@ function freshRow(
   }: { whole: StepRow; item: number; input: JsonObject },
 ): StepRow {
   const place = { run_id: runId, position, item };
-  return {
+  return newStep({
     ...place,
     step_id: stepId,
     status: 'running',
     attempts: 1,
-    generation: 0,
     input: loggedInput(work, input),
     sealed: sealStep(context, place, input),
-    output: null,
-    output_sealed: null,
-    error: null,
     started_at: context.clock.now(),
-    ended_at: null,
-  };
+  });
 }
 
 async function itemFailed(
@@ -241,10 +236,6 @@ async function wholeFailed(
   const onError = step.onError === 'continue' ? 'continue' : 'stop';
   const decision = decide(error, onError, { attempts: row.attempts, repeatable: true });
   return failedFor(context, work, { step, failure: { error, decision, row } });
-}
-
-function failedOutput({ code, message }: GatehouseError): JsonObject {
-  return { data: null, error: { code, message } };
 }
 
 function tooLarge(): GatehouseError {

@@ -293,7 +293,10 @@ export function describeInstallation(
   };
 }
 
-export async function definitionOf(db: DbOrTx, row: InstallationRow): Promise<Definition> {
+export async function definitionOf(
+  db: DbOrTx,
+  row: Pick<InstallationRow, 'workflow_id' | 'version'>,
+): Promise<Definition> {
   const version = await findVersion(db, row.workflow_id, row.version);
   if (!version) throw versionNotFound(row.version);
   return version.definition;

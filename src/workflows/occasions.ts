@@ -5,7 +5,7 @@ import { isoTime } from '../lib/clock.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
-import { firingAfter } from './firing.ts';
+import { firingAfter } from './schedule.ts';
 
 /** Starts runs without a caller: by events of sources and by schedules. */
 

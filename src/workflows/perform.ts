@@ -13,6 +13,13 @@ import type { ActionStep, Definition, HttpStep } from './definition.ts';
 export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;
 export type CallStep = ActionStep | HttpStep;
 
+/** Returns the input of a call, with its expressions. */
+export function templateOf(step: CallStep): JsonObject {
+  if ('connectorId' in step) return step.input;
+  const { method, url, headers = {}, body = null } = step.http;
+  return { method, url, headers, body };
+}
+
 /** Limit of a step's answer as JSON: `data`, for lists also `pagination`. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const HTTP_TIMEOUT_MS = MINUTE;

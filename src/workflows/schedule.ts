@@ -1,16 +1,24 @@
 import { Cron } from 'croner';
+import { z } from 'zod';
 import type { Fault } from '../lib/errors.ts';
 
 /** A schedule: five fields of cron in a time zone (default UTC). */
-export interface Schedule {
-  cron: string;
-  timeZone?: string | undefined;
-}
+type Schedule = z.infer<typeof stored>;
 
 /** Returns the first firing after `after` (both epoch ms), by croner; undefined when there is none. */
 export function nextFiring({ cron, timeZone = 'UTC' }: Schedule, after: number): number | undefined {
   const job = new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
   return job.nextRun(new Date(after))?.getTime();
+}
+
+const stored = z.object({ cron: z.string(), timeZone: z.string().optional() });
+
+/**
+ * Returns the next firing of a stored schedule (JSON) after `after`, epoch ms; null without a schedule or a further
+ * firing.
+ */
+export function firingAfter(schedule: string | null, after: number): number | null {
+  return schedule === null ? null : (nextFiring(stored.parse(JSON.parse(schedule)), after) ?? null);
 }
 
 export function scheduleFaults(schedule: Schedule, now: number): Fault[] {

@@ -1,5 +1,5 @@
 import { publicError, type GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { asObject, type JsonObject } from '../lib/json.ts';
 import { callAbandoned, decide, mayRepeat, perform, type CallStep, type Decision } from './perform.ts';
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
 import { loggedError, type Work, type WorkContext } from './work.ts';
@@ -55,8 +55,12 @@ function keyOf({ run_id: runId, position, item, generation }: StepRow): string {
 }
 
 function openInput(context: WorkContext, row: StepRow): JsonObject {
-  const input = row.sealed === null ? null : openStep(context, row, row.sealed);
-  return isJsonObject(input) ? input : {};
+  return asObject(row.sealed === null ? null : openStep(context, row, row.sealed));
+}
+
+/** Returns the output of a step that failed, for a run that continues. */
+export function failedOutput({ code, message }: GatehouseError): JsonObject {
+  return { data: null, error: { code, message } };
 }
 
 /** Records the consequence of a failed attempt at a step. @throws Overtaken */
@@ -73,15 +77,12 @@ export async function failedFor(
       const nextAt = now + decision.waitMs;
       await commit(context, work.run, {
         result: (tx) => updateStep(tx, row, againColumns(row, decision, logged)),
-        changes: {
-          status: 'waiting',
-          next_at: nextAt,
-        },
+        changes: { status: 'waiting', next_at: nextAt },
       });
       return 'waiting';
     }
     case 'continue': {
-      const output = { data: null, error: { code: error.code, message: error.message } };
+      const output = failedOutput(error);
       const set = {
         status: 'failed' as const,
         error: logged,

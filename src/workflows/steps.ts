@@ -122,13 +122,30 @@ export async function itemRows(db: DbOrTx, runId: string, position: number): Pro
     .execute();
 }
 
+/** The columns that every new step has. Others have the values of a step that was not attempted. */
+export type NewStep = Place & Pick<StepRow, 'step_id' | 'status' | 'started_at'> & Partial<StepRow>;
+
+export function newStep(step: NewStep): StepRow {
+  return {
+    attempts: 0,
+    generation: 0,
+    input: null,
+    sealed: null,
+    output: null,
+    output_sealed: null,
+    error: null,
+    ended_at: null,
+    ...step,
+  };
+}
+
 export async function insertStep(tx: DbOrTx, row: Insertable<Tables['workflow_steps']>): Promise<void> {
   await tx.insertInto('workflow_steps').values(row).execute();
 }
 
 export async function updateStep(
   tx: DbOrTx,
-  { run_id: runId, position, item }: Pick<StepRow, 'run_id' | 'position' | 'item'>,
+  { run_id: runId, position, item }: Place,
   set: StepChanges,
 ): Promise<void> {
   await tx
@@ -163,7 +180,7 @@ export function outputColumns(
   context: Pick<Context, 'keys'>,
   place: Place,
   { output, secrets }: { output: JsonObject; secrets: readonly string[] },
-): Pick<StepChanges, 'output' | 'output_sealed'> {
+): Pick<StepRow, 'output' | 'output_sealed'> {
   const exact = JSON.stringify(output);
   const clean = JSON.stringify(scrubJson(output, secrets));
   const sealed = clean === exact ? null : sealStep(context, outputPlace(place), output);

@@ -4,9 +4,9 @@ import { noteAccounts } from '../store/changes.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
-import type { Definition } from './definition.ts';
 import { compareFields, sameFields } from './configurable-fields.ts';
 import {
+  definitionOf,
   lockInstallation,
   releaseLeft,
   requireInstallation,
@@ -14,7 +14,7 @@ import {
   type InstallContext,
 } from './installations.ts';
 import { chosenCredentials, idsOf } from './chosen-credentials.ts';
-import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './workflow-records.ts';
+import { newestPublished, requireWorkflow } from './workflow-records.ts';
 import { armTrigger } from './triggers.ts';
 
 /** The result of an upgrade or of its dry run. */
@@ -61,7 +61,7 @@ export async function rollback(
   context: InstallContext,
   key: InstallationKey,
 ): Promise<{ rolledBack: boolean; from: number; to: number; reason?: string }> {
-  const done = await context.db.transaction().execute(async (tx) => {
+  return context.db.transaction().execute(async (tx) => {
     const row = await lockInstallation(tx, context, key);
     const { version: from, previous_version: to } = row;
     if (to === null) {
@@ -70,7 +70,6 @@ export async function rollback(
     await move(tx, context, { row, to, previous: null });
     return { rolledBack: true, from, to };
   });
-  return done;
 }
 
 /** The results of upgradeAll(). `refused` and `failed` name at most 100 installations each. */
@@ -177,8 +176,8 @@ async function plan(db: DbOrTx, row: InstallationRow): Promise<Upgrade> {
   const from = row.version;
   const to = newest?.version ?? from;
   if (to === from) return { upgraded: false, from, to, reason: 'It is on the newest version already.' };
-  const before = await requireDefinition(db, row.workflow_id, from);
-  const after = await requireDefinition(db, row.workflow_id, to);
+  const before = await definitionOf(db, row);
+  const after = await definitionOf(db, { ...row, version: to });
   const fields = compareFields(before.configurableFields, after.configurableFields);
   if (sameFields(fields)) return { upgraded: true, from, to };
   const said = [
@@ -208,7 +207,7 @@ async function move(
   context: InstallContext,
   { row, to, previous }: { row: InstallationRow; to: number; previous: number | null },
 ): Promise<void> {
-  const definition = await requireDefinition(tx, row.workflow_id, to);
+  const definition = await definitionOf(tx, { ...row, version: to });
   const whose = { environment: row.environment, userId: row.user_id };
   const credentials = await chosenCredentials(tx, context, {
     owner: whose,

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
 import { storedDefinition, type Definition } from './definition.ts';
@@ -37,7 +37,7 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
     run,
     definition,
     scope: {
-      trigger: isJsonObject(trigger) ? trigger : {},
+      trigger: asObject(trigger),
       steps,
       config,
       user: { userId: user.userId, username: user.username, metadata: user.metadata },
