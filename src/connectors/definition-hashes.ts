@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { asObject, canonicalJson, parseJson, type JsonObject } from '../lib/json.ts';
 import type { Action } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 import { sha256 } from '../lib/sha256.ts';
@@ -26,7 +26,7 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
       outputSchema,
     }),
   );
-  return isJsonObject(definition) ? definition : {};
+  return asObject(definition);
 }
 
 /** Returns the same hash for equal definitions, in any order of their members. */

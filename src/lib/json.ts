@@ -19,6 +19,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value if it is an object, else an empty object. */
+export function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
 /** Maximum depth of arrays and objects in JSON from outside; deeper text is refused before it is walked. */
 export const MAX_JSON_DEPTH = 64;
 

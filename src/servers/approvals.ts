@@ -2,7 +2,7 @@ import type { Catalog, Connector } from '../connectors/catalog.ts';
 import { definitionOf, hashOf } from '../connectors/definition-hashes.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
@@ -226,7 +226,7 @@ export function othersOf({ connectorId, name, description, definition }: Connect
   return new Map(
     texts.map(([one, value]) => {
       const read = parseJson(JSON.stringify(value));
-      const own = isJsonObject(read) ? read : {};
+      const own = asObject(read);
       return [keyOf(one), { hash: hashOf(own), definition: own }];
     }),
   );
@@ -310,7 +310,7 @@ function approvedIn(row: Pick<Row, 'hashes' | 'definitions'> | undefined): Map<s
   return new Map(
     [...hashes].map(([key, hash]) => {
       const found: unknown = isJsonObject(definitions) ? definitions[key] : undefined;
-      return [key, { hash, definition: isJsonObject(found) ? found : {} }];
+      return [key, { hash, definition: asObject(found) }];
     }),
   );
 }
@@ -319,7 +319,7 @@ function approvedIn(row: Pick<Row, 'hashes' | 'definitions'> | undefined): Map<s
 export function hashesIn(text: string | undefined): Map<string, string> {
   const read: unknown = JSON.parse(text ?? '{}');
   return new Map(
-    Object.entries(isJsonObject(read) ? read : {}).flatMap(([key, hash]) =>
+    Object.entries(asObject(read)).flatMap(([key, hash]) =>
       typeof hash === 'string' ? [[key, hash] as const] : [],
     ),
   );

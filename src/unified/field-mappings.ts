@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
@@ -125,7 +125,7 @@ export async function customFieldsOf(
     }
   };
   return async (raw) => {
-    const record = isJsonObject(raw) ? raw : {};
+    const record = asObject(raw);
     const able = fields.filter(([, expression]) => !tooSlow.has(expression));
     const values = await expressions
       .evaluate({ owner, expressions: able.map(([, expression]) => expression), scope: record })

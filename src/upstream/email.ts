@@ -1,5 +1,5 @@
 import { invalidRequest } from '../lib/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 
 /* E-mail messages by RFC 5322 and MIME (RFC 2045), for apps that take whole messages. */
 
@@ -57,7 +57,7 @@ function textPart(kind: 'plain' | 'html', content: Json | undefined): string {
 }
 
 function filePart(file: Json, index: number): string {
-  const { filename, contentType, base64 } = isJsonObject(file) ? file : {};
+  const { filename, contentType, base64 } = asObject(file);
   const name = plainText(`attachments.${index}.filename`, filename);
   const type = plainText(`attachments.${index}.contentType`, contentType ?? 'application/octet-stream');
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(type))

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { asObject, isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
 /** Input that the server can request from a client, by the client's version and declared capabilities. */
 export interface Abilities {
@@ -27,7 +27,7 @@ const FIRST_WITH_LINKS = '2025-11-25';
 
 /** Reads declared capabilities. `elicitation: {}` means forms, because the first versions had no modes. */
 export function abilitiesOf(version: string, capabilities: Json | undefined): Abilities {
-  const declared = isJsonObject(capabilities) ? capabilities : {};
+  const declared = asObject(capabilities);
   const { elicitation, sampling, roots } = declared;
   const asks = isJsonObject(elicitation) && version >= FIRST_WITH_FORMS ? elicitation : undefined;
   const url = version >= FIRST_WITH_LINKS && isJsonObject(asks?.['url']);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { asObject, isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { abilitiesOf, type Abilities } from './abilities.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { CAPABILITIES, SERVER_INFO, VERSIONS } from './initialize.ts';
@@ -83,7 +83,7 @@ export function isMcp2026(
 export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026Request {
   const { method, params = {} } = request;
   const { _meta: given, inputResponses, requestState, ...rest } = params;
-  const meta = isJsonObject(given) ? given : {};
+  const meta = asObject(given);
   checkVersion(meta[`${META}protocolVersion`], req);
   const capabilities = meta[`${META}clientCapabilities`];
   if (!isJsonObject(capabilities)) throw invalidMeta('clientCapabilities', 'must be an object');

@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '../../connectors/format.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { asObject, type JsonObject } from '../../lib/json.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
@@ -52,7 +52,7 @@ export async function readAppResource(scope: ToolScope, uri: string): Promise<Js
 
 /** Returns the file that an action returned: its text, or its bytes in Base64. */
 function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject {
-  const file = isJsonObject(data) ? data : {};
+  const file = asObject(data);
   const { contentType, text, base64 } = file;
   const reported = typeof contentType === 'string' ? contentType.split(';')[0]?.trim() : undefined;
   const type = { mimeType: mimeType ?? (reported || 'application/octet-stream') };

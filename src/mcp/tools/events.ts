@@ -2,7 +2,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 import { SCOPES_OF_EVENTS, type EventScope } from '../../connectors/event-scopes.ts';
 import type { Base } from '../../base.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { isJsonObject, parseJson } from '../../lib/json.ts';
+import { asObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { Db } from '../../store/schema.ts';
 import type { Environment } from '../../store/environments.ts';
@@ -61,7 +61,7 @@ export async function recentEvents(
     .slice(0, RECENT)
     .map(({ source, row }) => {
       const body = parseJson(row.body);
-      const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
+      const { raw: _raw, ...record } = asObject(body);
       return {
         event: row.event,
         connectorId: source.connector_id,

@@ -4,7 +4,14 @@ import type { Base } from '../../base.ts';
 import { storedSecret } from '../../identity/secrets.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
+import {
+  asObject,
+  canonicalJson,
+  isJsonObject,
+  parseJson,
+  type Json,
+  type JsonObject,
+} from '../../lib/json.ts';
 import type { Grant } from './grant.ts';
 import type { RpcRequest } from '../protocol/message.ts';
 
@@ -81,7 +88,7 @@ export function requestStates(
         throw invalid('was not given for this call of this user, or was altered');
       }
       const read = parseJson(Buffer.from(payload, 'base64url').toString());
-      const { stateId, pending, done, until } = isJsonObject(read) ? read : {};
+      const { stateId, pending, done, until } = asObject(read);
       if (typeof until !== 'number' || until <= clock.now()) throw invalid('is too old');
       if (typeof stateId !== 'string' || !isJsonObject(pending) || !isJsonObject(done))
         throw invalid('is of another release');

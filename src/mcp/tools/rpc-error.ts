@@ -1,6 +1,6 @@
 import { answerError, hidesCause } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject, asJson } from '../../lib/json.ts';
+import { asObject, asJson } from '../../lib/json.ts';
 import type { Context } from '../context.ts';
 import { messageOf, nextStep } from './next-steps.ts';
 
@@ -27,7 +27,7 @@ export function toRpcError(context: Context, thrown: unknown, requestId: string)
   const next = error.code === 'restricted' || error.code === 'internal' ? ` ${nextStep(error)}` : '';
   const details = writtenOut(asJson(error.details ?? {}));
   return new RpcError(code, `${messageOf(error, requestId)}${next}`, {
-    data: { code: error.code, requestId, ...(isJsonObject(details) ? details : {}) },
+    data: { code: error.code, requestId, ...asObject(details) },
     cause: thrown,
   });
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import type { Base } from '../../base.ts';
 import { GatehouseError, isErrorCode } from '../../lib/errors.ts';
-import { isJsonObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
+import { asObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
 import type { Grant } from './grant.ts';
@@ -131,7 +131,7 @@ export async function runWorkflow(
 }
 
 function failure(runId: string, error: Json | undefined): GatehouseError {
-  const facts = error !== undefined && isJsonObject(error) ? error : {};
+  const facts = asObject(error);
   const { code, error: message, stepId } = facts;
   return new GatehouseError(
     isErrorCode(code) ? code : 'internal',
