@@ -49,7 +49,7 @@ export async function stdio(options: Options): Promise<number> {
       const { runBridge } = await import('../mcp/transport/bridge.ts');
       await runBridge(options, {
         ...streams,
-        tell: (line) => void process.stderr.write(`gatehouse: ${line}\n`),
+        report: (line) => void process.stderr.write(`gatehouse: ${line}\n`),
       });
     } else {
       const { serveFromStore } = await import('./stdio-store.ts');

@@ -138,7 +138,7 @@ function talk(way: string) {
   const running =
     way === 'from the store'
       ? runStdio(service.context, wish, { input, output })
-      : runBridge({ url: one.accessUrl, headers: {} }, { input, output, tell: () => {} });
+      : runBridge({ url: one.accessUrl, headers: {} }, { input, output, report: () => {} });
   const heard: Json[] = [];
   const waiting = new Set<() => void>();
   let rest = '';

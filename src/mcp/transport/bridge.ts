@@ -15,7 +15,7 @@ export interface BridgeOptions {
 
 const RECONNECT_MS = SECOND;
 const MAX_RECONNECT_MS = 30 * SECOND;
-const TRIES = 4;
+const MAX_TRIES = 4;
 
 /**
  * Connects standard input and output to a remote MCP address. Each input line is one POST. Each answer and each event
@@ -27,9 +27,9 @@ export async function runBridge(
   {
     input,
     output,
-    tell,
+    report,
     signal,
-  }: { input: Readable; output: Writable; tell: (line: string) => void; signal?: AbortSignal },
+  }: { input: Readable; output: Writable; report: (line: string) => void; signal?: AbortSignal },
 ): Promise<void> {
   const ended = new AbortController();
   signal?.addEventListener('abort', () => ended.abort(), { once: true });
@@ -41,15 +41,15 @@ export async function runBridge(
     running: new Map(),
     initialize: undefined,
   };
-  const side: Side = {
+  const bridge: Bridge = {
     options,
     state,
     ended: ended.signal,
     write: (line) => void output.write(`${line}\n`),
-    tell(line) {
+    report(line) {
       if (state.reported.has(line)) return;
       state.reported.add(line);
-      tell(line);
+      report(line);
     },
   };
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
@@ -57,14 +57,14 @@ export async function runBridge(
   const pending = new Set<Promise<void>>();
   for await (const line of lines) {
     if (line.trim() === '') continue;
-    const work = deliver(side, line).finally(() => pending.delete(work));
+    const work = deliver(bridge, line).finally(() => pending.delete(work));
     pending.add(work);
     // Later lines need the session's id, which is in the answer to initialize.
     if (line.includes('"initialize"')) await work;
   }
   await Promise.all(pending);
   ended.abort();
-  if (state.session !== undefined) await leave(side);
+  if (state.session !== undefined) await endSession(bridge);
 }
 
 interface State {
@@ -78,109 +78,109 @@ interface State {
   initialize: string | undefined;
 }
 
-interface Side {
+interface Bridge {
   options: BridgeOptions;
   state: State;
   ended: AbortSignal;
   write(line: string): void;
-  tell(line: string): void;
+  report(line: string): void;
 }
 
-async function deliver(side: Side, line: string): Promise<void> {
+async function deliver(bridge: Bridge, line: string): Promise<void> {
   const message = messageOf(line);
   if (message === undefined) {
-    side.write(
+    bridge.write(
       JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'The line is not JSON.' } }),
     );
     return;
   }
   const { id, method, params } = message;
-  if (method === 'initialize') side.state.initialize = line;
+  if (method === 'initialize') bridge.state.initialize = line;
   const routingHeaders = headersFor(method, params);
-  if (method === 'notifications/cancelled' && cancelled(side, params)) return;
+  if (method === 'notifications/cancelled' && cancelled(bridge, params)) return;
   const cancel = new AbortController();
-  const stands = id !== undefined && 'mcp-method' in routingHeaders;
-  if (stands) side.state.running.set(id, cancel);
+  const cancellable = id !== undefined && 'mcp-method' in routingHeaders;
+  if (cancellable) bridge.state.running.set(id, cancel);
   try {
-    let answer = await post(side, line, { more: routingHeaders, signal: cancel.signal });
-    if (answer.status === 404 && side.state.session !== undefined && method !== 'initialize') {
+    let answer = await post(bridge, line, { more: routingHeaders, signal: cancel.signal });
+    if (answer.status === 404 && bridge.state.session !== undefined && method !== 'initialize') {
       await answer.body.dump();
-      await reinitialize(side);
-      answer = await post(side, line, { more: routingHeaders, signal: cancel.signal });
+      await reinitialize(bridge);
+      answer = await post(bridge, line, { more: routingHeaders, signal: cancel.signal });
     }
     const session = headerOf(answer, 'mcp-session-id');
-    if (method === 'initialize' && session !== undefined) side.state.session = session;
-    const text = await pass(side, answer, id);
+    if (method === 'initialize' && session !== undefined) bridge.state.session = session;
+    const text = await relay(bridge, answer, id);
     if (method === 'initialize' && answer.status === 200) {
-      side.state.version = versionIn(text);
-      if (side.state.session !== undefined) void stand(side);
+      bridge.state.version = versionIn(text);
+      if (bridge.state.session !== undefined) void readStandingStream(bridge);
     }
   } catch (error) {
-    if (side.ended.aborted || cancel.signal.aborted) return;
-    fail(side, id, { sentence: sentenceOf(side, error) });
+    if (bridge.ended.aborted || cancel.signal.aborted) return;
+    fail(bridge, id, { sentence: faultOf(bridge, error) });
   } finally {
-    if (stands) side.state.running.delete(id);
+    if (cancellable) bridge.state.running.delete(id);
   }
 }
 
 /** Cancels a request of MCP 2026-07-28 by closing its stream. Returns false when the id names no such request. */
-function cancelled({ state }: Side, params: Json | undefined): boolean {
+function cancelled({ state }: Bridge, params: Json | undefined): boolean {
   const id = isJsonObject(params) ? params['requestId'] : undefined;
   const running = typeof id === 'string' || typeof id === 'number' ? state.running.get(id) : undefined;
   running?.abort();
   return running !== undefined;
 }
 
-/** POSTs a line. Retries when the connection was refused, because the remote has not seen the request then. */
+/** POSTs a line. Retries when the connection was refused, because the remote did not receive the request. */
 async function post(
-  side: Side,
+  bridge: Bridge,
   line: string,
   {
     more = {},
-    signal = side.ended,
+    signal = bridge.ended,
   }: { more?: Record<string, string> | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries++) {
     try {
-      return await callRemote(side.options.url, {
+      return await callRemote(bridge.options.url, {
         method: 'POST',
-        headers: { ...headers(side), ...more },
+        headers: { ...headers(bridge), ...more },
         body: line,
-        signal: AbortSignal.any([side.ended, signal]),
+        signal: AbortSignal.any([bridge.ended, signal]),
       });
     } catch (error) {
-      if (tries >= TRIES || codeOf(error) !== 'ECONNREFUSED' || side.ended.aborted) throw error;
-      await sleep(250 * tries, undefined, { signal: side.ended });
+      if (tries >= MAX_TRIES || codeOf(error) !== 'ECONNREFUSED' || bridge.ended.aborted) throw error;
+      await sleep(250 * tries, undefined, { signal: bridge.ended });
     }
   }
 }
 
-/** Passes an answer on, JSON or events. Returns its last message. */
-async function pass(side: Side, answer: RemoteAnswer, id: string | number | undefined): Promise<string> {
+/** Writes the messages of an answer, JSON or events, to the client. Returns the last message. */
+async function relay(bridge: Bridge, answer: RemoteAnswer, id: string | number | undefined): Promise<string> {
   if (answer.status === 202) {
     await answer.body.dump();
     return '';
   }
   if (headerOf(answer, 'content-type')?.startsWith('text/event-stream'))
-    return passEvents(side, answer, false);
+    return relayEvents(bridge, answer, false);
   const text = await answer.body.text();
   const message = messageOf(text);
   if (answer.status === 200 && message !== undefined) {
-    side.write(JSON.stringify(parseJson(text)));
+    bridge.write(JSON.stringify(parseJson(text)));
     return text;
   }
-  fail(side, id, { sentence: refusalOf(side, answer.status, text), error: message?.error });
+  fail(bridge, id, { sentence: refusalOf(bridge, answer.status, text), error: message?.error });
   return text;
 }
 
-async function passEvents(side: Side, answer: RemoteAnswer, standing: boolean): Promise<string> {
+async function relayEvents(bridge: Bridge, answer: RemoteAnswer, standing: boolean): Promise<string> {
   let last = '';
   const parser = createParser({
     onEvent({ id, data }) {
-      if (standing && id !== undefined) side.state.lastEventId = id;
+      if (standing && id !== undefined) bridge.state.lastEventId = id;
       if (data === '' || messageOf(data) === undefined) return;
       last = data;
-      side.write(JSON.stringify(parseJson(data)));
+      bridge.write(JSON.stringify(parseJson(data)));
     },
   });
   const decoder = new TextDecoder();
@@ -188,47 +188,47 @@ async function passEvents(side: Side, answer: RemoteAnswer, standing: boolean): 
   return last;
 }
 
-/** Keeps the standing stream open while the session lives. Reconnects after a break. */
-async function stand(side: Side): Promise<void> {
+/** Forwards the standing stream while the session lives. Reconnects when the connection breaks. */
+async function readStandingStream(bridge: Bridge): Promise<void> {
   let waitMs = RECONNECT_MS;
-  while (!side.ended.aborted && side.state.session !== undefined) {
+  while (!bridge.ended.aborted && bridge.state.session !== undefined) {
     try {
       const resume: Record<string, string> =
-        side.state.lastEventId === undefined ? {} : { 'last-event-id': side.state.lastEventId };
-      const answer = await callRemote(side.options.url, {
+        bridge.state.lastEventId === undefined ? {} : { 'last-event-id': bridge.state.lastEventId };
+      const answer = await callRemote(bridge.options.url, {
         method: 'GET',
-        headers: { ...headers(side), accept: 'text/event-stream', ...resume },
-        signal: side.ended,
+        headers: { ...headers(bridge), accept: 'text/event-stream', ...resume },
+        signal: bridge.ended,
       });
       if (answer.status !== 200) {
         await answer.body.dump();
         return;
       }
       waitMs = RECONNECT_MS;
-      await passEvents(side, answer, true);
+      await relayEvents(bridge, answer, true);
     } catch {
       waitMs = Math.min(waitMs * 2, MAX_RECONNECT_MS);
     }
-    await sleep(waitMs, undefined, { signal: side.ended }).catch(() => {});
+    await sleep(waitMs, undefined, { signal: bridge.ended }).catch(() => {});
   }
 }
 
-async function reinitialize(side: Side): Promise<void> {
-  side.state.session = undefined;
-  side.state.lastEventId = undefined;
-  if (side.state.initialize === undefined) return;
-  const answer = await post(side, side.state.initialize);
-  side.state.session = headerOf(answer, 'mcp-session-id');
+async function reinitialize(bridge: Bridge): Promise<void> {
+  bridge.state.session = undefined;
+  bridge.state.lastEventId = undefined;
+  if (bridge.state.initialize === undefined) return;
+  const answer = await post(bridge, bridge.state.initialize);
+  bridge.state.session = headerOf(answer, 'mcp-session-id');
   await answer.body.dump();
-  const noted = await post(side, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
-  await noted.body.dump();
+  const accepted = await post(bridge, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  await accepted.body.dump();
 }
 
-async function leave(side: Side): Promise<void> {
+async function endSession(bridge: Bridge): Promise<void> {
   try {
-    const answer = await callRemote(side.options.url, {
+    const answer = await callRemote(bridge.options.url, {
       method: 'DELETE',
-      headers: headers(side),
+      headers: headers(bridge),
       signal: AbortSignal.timeout(2 * SECOND),
     });
     await answer.body.dump();
@@ -237,7 +237,7 @@ async function leave(side: Side): Promise<void> {
   }
 }
 
-function headers({ options, state }: Side): Record<string, string> {
+function headers({ options, state }: Bridge): Record<string, string> {
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -249,13 +249,13 @@ function headers({ options, state }: Side): Record<string, string> {
 
 /** Answers the client's request with an error, and reports the cause to the operator. */
 function fail(
-  side: Side,
+  bridge: Bridge,
   id: string | number | undefined,
   { sentence, error }: { sentence: string; error?: Json | undefined },
 ): void {
-  side.tell(sentence);
+  bridge.report(sentence);
   if (id === undefined) return;
-  side.write(
+  bridge.write(
     JSON.stringify({
       jsonrpc: '2.0',
       id,
@@ -264,10 +264,10 @@ function fail(
   );
 }
 
-function refusalOf({ options }: Side, status: number, text: string): string {
-  const where = shown(options.url);
-  const said = messageOf(text)?.error;
-  const reason = isJsonObject(said) && typeof said['message'] === 'string' ? ` ${said['message']}` : '';
+function refusalOf({ options }: Bridge, status: number, text: string): string {
+  const where = withoutToken(options.url);
+  const fault = messageOf(text)?.error;
+  const reason = isJsonObject(fault) && typeof fault['message'] === 'string' ? ` ${fault['message']}` : '';
   switch (status) {
     case 401:
       return `${where} refused the token or key (401).${reason}`;
@@ -282,8 +282,8 @@ function refusalOf({ options }: Side, status: number, text: string): string {
   }
 }
 
-function sentenceOf({ options }: Side, error: unknown): string {
-  const where = shown(options.url);
+function faultOf({ options }: Bridge, error: unknown): string {
+  const where = withoutToken(options.url);
   switch (codeOf(error)) {
     case 'ECONNREFUSED':
       return `Nothing listens at ${where}: is Gatehouse running there?`;
@@ -296,7 +296,7 @@ function sentenceOf({ options }: Side, error: unknown): string {
 }
 
 /** Returns the address without its token. */
-function shown(address: string): string {
+function withoutToken(address: string): string {
   const url = new URL(address);
   return url.origin + url.pathname.replace(/gh_mcp_[^/]+/, '***');
 }

@@ -69,11 +69,11 @@ async function withMetadata(context: Context, serverId: string, error: unknown):
   const found = await protectedResourceOf(context, serverId);
   if (!found) return error;
   const challenge = error.headers['WWW-Authenticate'] ?? 'Bearer';
-  const next = `resource_metadata="${found.metadataUrl}"`;
+  const metadata = `resource_metadata="${found.metadataUrl}"`;
   return new GatehouseError(error.code, error.message, {
     headers: {
       ...error.headers,
-      'WWW-Authenticate': `${challenge}${challenge.includes(' ') ? ',' : ''} ${next}`,
+      'WWW-Authenticate': `${challenge}${challenge.includes(' ') ? ',' : ''} ${metadata}`,
     },
     ...(error.details ? { details: error.details } : {}),
     cause: error,
@@ -144,23 +144,23 @@ async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
 }
 
 /**
- * Checks that a browser page of this origin may call the endpoint. Allowed are our own origin and the environment's
- * `origins`. Pages of this machine are allowed while we listen on loopback only.
+ * Checks that a browser page of this origin may call the endpoint. Gatehouse's own origin and the environment's `origins`
+ * may. Pages of this machine may while Gatehouse listens only on loopback.
  * @throws GatehouseError `forbidden`
  */
-export async function assertPage(
+export async function assertOrigin(
   context: Context,
   origin: string,
   authentication: Authentication | undefined,
 ): Promise<void> {
   if (origin === new URL(context.publicUrl).origin) return;
-  // A preflight carries no key, so its environment is unknown: both environments' lists count.
+  // A preflight carries no key, so its environment is unknown. An origin of either environment is allowed.
   const environments = authentication ? [authentication.live.server.environment] : ENVIRONMENTS;
   const page = { origin, environments, local: isLoopback(context.config.host) };
   await assertAllowedPage(context, page, {
     caller: authentication?.caller,
     instead: 'a token URL',
     refusal:
-      'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.',
+      'Pages of this origin may not call the MCP endpoints. An operator can add the origin to the settings.',
   });
 }

@@ -98,7 +98,7 @@ export function createExchange(
     session?.running.set(request.id, cancel);
     try {
       const { signal } = cancel;
-      const call = { request, grant, requestId, signal, client: session, onWait: stream.rest };
+      const call = { request, grant, requestId, signal, client: session, onWait: stream.closeForPolling };
       return await answerOn(stream, { context, core, watch }, call);
     } catch (error) {
       if (cancel.signal.aborted) return undefined;

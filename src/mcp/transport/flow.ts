@@ -28,15 +28,15 @@ export interface Flow {
 export interface Stream {
   opened(): boolean;
   send(message: object): void;
-  /** Closes the stream of a session; its client reconnects for the rest (MCP 2025-11-25). Others stay open. */
-  rest(): void;
+  /** Closes the stream of a session, whose client reconnects for the answer (MCP 2025-11-25). Else does nothing. */
+  closeForPolling(): void;
   /** Sends the response, text or parts. `status` applies when no message preceded the response. */
   finish(body: string | Buffer[], status?: number): void;
 }
 
 /** Since this version, a server may close a stream before its answer. */
 const FIRST_WITH_POLLING = '2025-11-25';
-const COME_AGAIN_MS = 500;
+const RETRY_MS = 500;
 
 /**
  * Returns the stream of a POST. The answer is JSON unless messages precede it or the client accepts only events.
@@ -61,10 +61,10 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
       begin();
       write(JSON.stringify(message));
     },
-    rest() {
+    closeForPolling() {
       if (!session || session.protocolVersion < FIRST_WITH_POLLING || open) return;
       begin();
-      res.end(`retry: ${COME_AGAIN_MS}\n\n`);
+      res.end(`retry: ${RETRY_MS}\n\n`);
     },
     finish(body, status = 200) {
       if (!open && framing.json) return sendJson(res, status, { body, headers });
@@ -76,15 +76,15 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
   };
 }
 
-/** The parts of a transport that answer its requests. */
-interface Answering {
+/** The parts of a transport that answer requests. */
+interface AnswerContext {
   context: Pick<Base, 'db' | 'clock' | 'log' | 'intervals'>;
   core: McpCore;
   watch: Watch;
 }
 
-/** A request, and who asks: a client with a connection, or a single request with its own log level. */
-type Asked = Omit<McpCall, 'connection' | 'trace' | 'onProgress' | 'onLog' | 'onChanged'> & {
+/** A request with its client, or, without a connection, with its own log level. */
+type AnsweredRequest = Omit<McpCall, 'connection' | 'trace' | 'onProgress' | 'onLog' | 'onChanged'> & {
   request: RpcRequest;
   client?: (Askable & Connection) | undefined;
   logLevel?: LogLevel | undefined;
@@ -96,15 +96,15 @@ type Asked = Omit<McpCall, 'connection' | 'trace' | 'onProgress' | 'onLog' | 'on
  */
 export async function answerOn(
   stream: Pick<Stream, 'send'>,
-  { context, core, watch }: Answering,
-  { request, client, logLevel, ...call }: Asked,
+  { context, core, watch }: AnswerContext,
+  { request, client, logLevel, ...call }: AnsweredRequest,
 ): Promise<Answer> {
   const { send } = stream;
   const answer = await core.answer(request, {
     ...call,
     trace: traceOf(request),
     onProgress: progressOf(request, stream),
-    onLog: (message) => log(stream, client ? (client.logLevel ?? USUAL_LEVEL) : logLevel, message),
+    onLog: (message) => log(stream, client ? (client.logLevel ?? DEFAULT_LEVEL) : logLevel, message),
     onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
     ...(client
       ? { connection: client, inputs: sessionInputs(context, client, { send, signal: call.signal }) }
@@ -126,29 +126,29 @@ function progressOf(
     stream.send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...progress } });
 }
 
-/** Sends a log message to a client that wants messages of level `least` and above. */
+/** Sends a log message to a client that wants messages of level `minLevel` and above. */
 function log(
   stream: Pick<Stream, 'send'>,
-  least: LogLevel | undefined,
+  minLevel: LogLevel | undefined,
   message: { level: LogLevel; logger?: string; data: unknown },
 ): void {
-  if (least === undefined || !isWanted(message.level, least)) return;
+  if (minLevel === undefined || !isWanted(message.level, minLevel)) return;
   stream.send({ jsonrpc: '2.0', method: 'notifications/message', params: message });
 }
 
 /** The lowest level of an app's messages that a session gets before its client sets a level. */
-const USUAL_LEVEL: LogLevel = 'info';
+const DEFAULT_LEVEL: LogLevel = 'info';
 
 /** Sends a log message that names the tool and its outcome, to clients that asked for log messages. */
 function logOutcome(
   stream: Pick<Stream, 'send'>,
-  least: LogLevel | undefined,
+  minLevel: LogLevel | undefined,
   {
     request: { method, params = {} },
     failed,
   }: { request: { method: string; params?: JsonObject }; failed: boolean },
 ): void {
-  if (least === undefined || method !== 'tools/call') return;
+  if (minLevel === undefined || method !== 'tools/call') return;
   const data = { tool: params['name'], outcome: failed ? 'failed' : 'succeeded' };
-  log(stream, least, { level: failed ? 'warning' : 'info', logger: 'gatehouse', data });
+  log(stream, minLevel, { level: failed ? 'warning' : 'info', logger: 'gatehouse', data });
 }

@@ -5,7 +5,7 @@ import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
-import { assertPage, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
+import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
 import type { Authentication, Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { VERSIONS } from '../protocol/initialize.ts';
@@ -14,7 +14,7 @@ import { isMcp2026 } from '../protocol/mcp-2026.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { createListeners } from './listeners.ts';
 import { createMcpCore } from '../tools/server.ts';
-import { createSessions, openStream, placeOf, type Session } from './sessions.ts';
+import { createSessions, openStream, eventPositionOf, type Session } from './sessions.ts';
 import { watchChanges } from './watch.ts';
 
 const METHODS = 'POST, GET, DELETE, OPTIONS';
@@ -51,9 +51,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       const opened = openVisit('/mcp/{serverId}');
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
       try {
-        await enter(context, exchange, visit);
+        await handleRequest(context, exchange, visit);
       } catch (thrown) {
-        refuse(context, visit, thrown);
+        answerFault(context, visit, thrown);
       }
       logRequest(req, res, visit);
     },
@@ -76,15 +76,15 @@ interface Authenticated {
   path: McpPath;
 }
 
-/** Checks a request and dispatches it: 401, 429, body, 403. Each check precedes the ones that cost more. */
-async function enter(context: Context, exchange: Exchange, visit: McpVisit): Promise<void> {
+/** Checks a request and dispatches it by method. Cheap checks come first: 401, 429, body, 403. */
+async function handleRequest(context: Context, exchange: Exchange, visit: McpVisit): Promise<void> {
   const { req, res, headers } = visit;
   assertHost(context, req);
   const path = mcpPathOf(req.url ?? '');
   if (!path)
     throw new GatehouseError(
       'not_found',
-      'MCP is spoken at /mcp/{serverId} and /mcp/{serverId}/{accessToken}.',
+      'The MCP endpoints are /mcp/{serverId} and /mcp/{serverId}/{accessToken}.',
     );
   if (path.accessToken !== undefined) visit.route = '/mcp/{serverId}/{accessToken}';
   const origin = headerText(req, 'origin');
@@ -93,7 +93,7 @@ async function enter(context: Context, exchange: Exchange, visit: McpVisit): Pro
   const authentication = await countingFailures(context, visit, () => authenticate(context, req, path));
   visit.serverId = authentication.live.server.serverId;
   if (origin !== undefined) {
-    await assertPage(context, origin, authentication);
+    await assertOrigin(context, origin, authentication);
     headers['Access-Control-Allow-Origin'] = origin;
     headers['Access-Control-Expose-Headers'] = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
     headers['Vary'] = 'Origin';
@@ -133,14 +133,14 @@ async function post(
   if (type !== undefined && type !== 'application/json') {
     throw new GatehouseError(
       'unsupported_media_type',
-      'The Content-Type of an MCP request is application/json.',
+      'The Content-Type of an MCP request must be application/json.',
     );
   }
   const encoding = headerText(req, 'content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
     throw new GatehouseError(
       'unsupported_media_type',
-      'The body of an MCP request is sent as it is, without a Content-Encoding.',
+      'Send the body of an MCP request without a Content-Encoding.',
     );
   }
   const body = parse(await readBody(req, MIB));
@@ -151,10 +151,9 @@ async function post(
 
   const sessionId = sessionIdOf(req);
   const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session: undefined };
-  // MCP 2026-07-28 has no sessions. A session id means that the request is of an older version, so headers do not
-  // decide then.
-  const form = sessionId === undefined ? req.headers : undefined;
-  if (message && message.kind !== 'response' && isMcp2026(form, message))
+  // MCP 2026-07-28 has no sessions, so a request with a session id is of an older version, whatever its headers say.
+  const versionHeaders = sessionId === undefined ? req.headers : undefined;
+  if (message && message.kind !== 'response' && isMcp2026(versionHeaders, message))
     return exchange.one(flow, message, () => rightsOf(context, req, path));
 
   const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
@@ -183,7 +182,7 @@ async function listen(
   const granted = await grant(context, visit, authentication);
   const session = exchange.session(granted, sessionId);
   const lastEventId = headerText(req, 'last-event-id');
-  const last = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
+  const last = lastEventId === undefined ? undefined : eventPositionOf(session, lastEventId);
   if (lastEventId !== undefined && !last)
     throw new GatehouseError(
       'invalid_request',
@@ -200,7 +199,7 @@ async function preflight(
   origin: string | undefined,
 ): Promise<void> {
   if (origin === undefined) throw notAllowed('OPTIONS');
-  await assertPage(context, origin, undefined);
+  await assertOrigin(context, origin, undefined);
   sendEmpty(res, 204, {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Methods': METHODS,
@@ -225,13 +224,13 @@ const HEADERS = [
   'x-redirect-uri',
 ];
 
-/** Returns the requested headers of tool parameters; only the tools know their names. */
+/** Returns the requested headers of tool parameters. Any name is allowed, because only the tools know the names. */
 function paramHeadersIn(req: IncomingMessage): string[] {
-  const asked = headerText(req, 'access-control-request-headers')?.split(',') ?? [];
-  return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
+  const requested = headerText(req, 'access-control-request-headers')?.split(',') ?? [];
+  return requested.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
 }
 
-/** Counts 401s of the check by address. */
+/** Counts each 401 of the check for the client's address. */
 async function countingFailures<T>(context: Context, { req }: McpVisit, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
@@ -249,13 +248,13 @@ function grant(context: Context, visit: McpVisit, authentication: Authentication
   return countingFailures(context, visit, () => grantOf(context, visit.req, authentication));
 }
 
-function refuse(
+function answerFault(
   context: Context,
   { req, res, requestId, id, headers, route }: McpVisit,
   thrown: unknown,
 ): void {
   const error = answerError(thrown);
-  // A client that disconnects while it sends is not our fault.
+  // A client that disconnects while it sends is not a fault of Gatehouse, so it is not logged.
   const hungUp = req.destroyed && !req.complete;
   if (hidesCause(error) && !hungUp) context.log.error({ requestId, route, err: thrown }, 'request failed');
   // The client may still be sending the rest of the body.
@@ -279,7 +278,7 @@ function batchOf(body: Json[], session: Session | undefined): Message[] {
   if (!session || session.protocolVersion > '2025-03-26') {
     throw new GatehouseError(
       'invalid_request',
-      'Batches are not taken: one JSON-RPC message a POST (MCP since 2025-06-18).',
+      'Batches are not supported here. Send one JSON-RPC message per POST (MCP since 2025-06-18).',
     );
   }
   if (body.length === 0 || body.length > MAX_BATCH) {

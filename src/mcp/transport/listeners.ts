@@ -62,7 +62,7 @@ export function createListeners(): Listeners {
   return {
     admit(grant) {
       if (listeners.size < MAX_LISTENERS && (perCaller.get(ownerOf(grant)) ?? 0) < MAX_FOR_ONE_CALLER) return;
-      throw new GatehouseError('rate_limited', 'Too many streams listen here already. Close some.', {
+      throw new GatehouseError('rate_limited', 'Too many streams are open already. Close some.', {
         headers: { 'Retry-After': '60' },
       });
     },
@@ -141,7 +141,7 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
       if (wanted.has(method)) sink.send(tagged(id, method, params));
     },
     ping: () => sink.ping(),
-    leave: end,
+    onRightsEnded: end,
     end,
   };
 }

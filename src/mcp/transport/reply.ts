@@ -32,7 +32,7 @@ export function framingOf(accept = ''): Framing {
   };
 }
 
-/** Sends JSON with its length, so that headers and body leave together. Parts are sent without a copy. */
+/** Sends JSON with its length, so that headers and body are one write. Parts are sent without a copy. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -56,11 +56,11 @@ export function sendJson(
     res.end();
     res.uncork();
   }
-  hurry(res);
+  limitStall(res);
 }
 
 /** Closes the connection when the client stops reading; otherwise the answer stays in memory for ever. */
-function hurry(res: ServerResponse): void {
+function limitStall(res: ServerResponse): void {
   if (res.writableLength > 0) res.setTimeout(STALLED_MS);
 }
 

@@ -25,8 +25,8 @@ interface StoredEvent {
 }
 
 /**
- * A session of MCP 2024-11-05 to 2025-11-25: a record in front of the one long-lived server. An SDK transport for each
- * session costs 67 MB per 1,000 sessions. A session belongs to its process, its server, its caller and its user.
+ * A session of MCP 2024-11-05 to 2025-11-25: a record, without an SDK transport of its own, because 1,000 of those take
+ * 67 MB. A session belongs to its process, its server, its caller and its user.
  */
 export interface Session extends Watcher {
   readonly sessionId: string;
@@ -73,7 +73,7 @@ export interface Sessions {
 export function createSessions(clock: Clock): Sessions {
   // In order of last use; the first session is evicted first.
   const sessions = new Map<string, Session>();
-  const leaves = new WeakMap<Session, AbortController>();
+  const controllers = new WeakMap<Session, AbortController>();
   // Also in order of last use.
   const owned = new Map<string, Set<Session>>();
   const listening = new Set<Session>();
@@ -84,19 +84,19 @@ export function createSessions(clock: Clock): Sessions {
     const siblings = owned.get(ownerOf(session));
     siblings?.delete(session);
     if (siblings?.size === 0) owned.delete(ownerOf(session));
-    leaves.get(session)?.abort();
+    controllers.get(session)?.abort();
     for (const controller of session.running.values()) controller.abort();
     for (const res of session.open.values()) res.end();
     session.open.clear();
   };
   /**
-   * Ends the oldest session of the caller that has the most, so that one caller cannot evict the sessions of others.
+   * Ends the least recently used session of the caller with the most sessions, so that no caller evicts others' sessions.
    */
-  const makeRoom = (): void => {
+  const evictOne = (): void => {
     let most: Set<Session> | undefined;
     for (const siblings of owned.values()) if (siblings.size > (most?.size ?? 1)) most = siblings;
-    const [eldest] = most ?? sessions.values();
-    if (eldest) end(eldest);
+    const [oldest] = most ?? sessions.values();
+    if (oldest) end(oldest);
   };
   const sweep = setInterval(() => {
     for (const session of sessions.values()) {
@@ -109,10 +109,10 @@ export function createSessions(clock: Clock): Sessions {
   return {
     create(grant, { protocolVersion, abilities }) {
       const { serverId } = grant.live.server;
-      if (sessions.size >= MAX_SESSIONS) makeRoom();
+      if (sessions.size >= MAX_SESSIONS) evictOne();
       const siblings = owned.get(ownerOf({ serverId, caller: grant.caller })) ?? new Set();
-      const [eldest] = siblings;
-      if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);
+      const [oldest] = siblings;
+      if (siblings.size >= MAX_OF_ONE_CALLER && oldest) end(oldest);
       const gone = new AbortController();
       const session = newSession(
         grant,
@@ -121,7 +121,7 @@ export function createSessions(clock: Clock): Sessions {
       );
       sessions.set(session.sessionId, session);
       owned.set(ownerOf(session), siblings.add(session));
-      leaves.set(session, gone);
+      controllers.set(session, gone);
       return session;
     },
     find(sessionId, grant) {
@@ -138,7 +138,7 @@ export function createSessions(clock: Clock): Sessions {
     },
     end,
     closeStreams() {
-      for (const session of listening) hang(session);
+      for (const session of listening) endStandingStream(session);
     },
     listening: () => listening,
     close() {
@@ -153,7 +153,7 @@ function newSession(
   client: Pick<Session, 'protocolVersion' | 'abilities' | 'gone'>,
   { clock, listening, end }: { clock: Clock; listening: Set<Session>; end(session: Session): void },
 ): Session {
-  const atFirst = async () => grant;
+  const initialRights = async () => grant;
   const session: Session = {
     ...client,
     sessionId: randomUUID(),
@@ -174,7 +174,7 @@ function newSession(
     eventBytes: 0,
     nextEvent: 0,
     nextStream: 0,
-    rights: atFirst,
+    rights: initialRights,
     endsAt: Infinity,
     since: clock.now(),
     listens(open) {
@@ -184,19 +184,19 @@ function newSession(
         return;
       }
       listening.delete(session);
-      // The closed request must not stay in memory.
-      session.rights = atFirst;
+      // The old function holds the closed request in memory.
+      session.rights = initialRights;
     },
     notify: (method, params) => notify(session, method, params),
     ping: () => ping(session),
     // A client whose token expired reconnects with a newer one, and must find its session.
-    leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
+    onRightsEnded: (reason) => (reason.code === 'token_expired' ? endStandingStream(session) : end(session)),
   };
   return session;
 }
 
 /** Ends the standing stream. */
-function hang(session: Session): void {
+function endStandingStream(session: Session): void {
   session.open.get(STANDING)?.end();
 }
 
@@ -212,13 +212,13 @@ export function newStream(session: Session, res: ServerResponse): string {
 }
 
 /** The last event of a stream that a client has received. */
-export interface Place {
+export interface EventPosition {
   stream: string;
   number: number;
 }
 
 /** Returns the event that a Last-Event-ID names; undefined when this session never sent that id. */
-export function placeOf(session: Session, lastEventId: string): Place | undefined {
+export function eventPositionOf(session: Session, lastEventId: string): EventPosition | undefined {
   const [, stream, ofPost, number] = /^(g|p(\d{1,15}))_(\d{1,15})$/.exec(lastEventId) ?? [];
   if (stream === undefined || Number(number) >= session.nextEvent) return undefined;
   if (ofPost !== undefined && Number(ofPost) >= session.nextStream) return undefined;
@@ -232,7 +232,7 @@ export function placeOf(session: Session, lastEventId: string): Place | undefine
 export function openStream(
   session: Session,
   res: ServerResponse,
-  { last, endsAt, rights }: { last: Place | undefined } & Pick<Session, 'endsAt' | 'rights'>,
+  { last, endsAt, rights }: { last: EventPosition | undefined } & Pick<Session, 'endsAt' | 'rights'>,
 ): void {
   const stream = last?.stream ?? STANDING;
   session.open.get(stream)?.end();
@@ -278,7 +278,7 @@ function ping(session: Session): void {
 /** Ends a stream after its last event. */
 export function finish(session: Session, stream: string): void {
   session.ended.add(stream);
-  // A stream whose events are dropped needs no mark.
+  // Drops the oldest mark. The events of that stream are dropped too, so its client cannot resume it.
   if (session.ended.size > MAX_EVENTS) session.ended.delete(session.ended.values().next().value ?? '');
   session.open.get(stream)?.end();
   session.open.delete(stream);

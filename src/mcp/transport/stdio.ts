@@ -30,8 +30,8 @@ export interface StdioOptions {
 }
 
 /**
- * Serves one MCP server on standard input and output, one JSON-RPC message a line. Reads the store directly. Ends when
- * the input ends. Restrictions, switches and users are read for each request.
+ * Serves one MCP server on standard input and output, one JSON-RPC message a line. Reads the store directly. Ends when the
+ * input ends. Restrictions, switches and users are read for each request.
  * @throws GatehouseError when the server or user does not exist, or the server does not serve the user.
  */
 export async function runStdio(
@@ -45,9 +45,9 @@ export async function runStdio(
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
   };
   const listeners = createListeners();
-  const watch = watchChanges(context, () => [...listeners.all(), ...(line.client ? [line.client] : [])]);
+  const watch = watchChanges(context, () => [...listeners.all(), ...(stdio.client ? [stdio.client] : [])]);
   const ended = new AbortController();
-  const line: Line = {
+  const stdio: Stdio = {
     context,
     core,
     send,
@@ -64,7 +64,7 @@ export async function runStdio(
   try {
     for await (const text of lines) {
       if (text.trim() === '') continue;
-      const work = answerLine(line, text).finally(() => pending.delete(work));
+      const work = answerLine(stdio, text).finally(() => pending.delete(work));
       pending.add(work);
     }
     // Pending requests still get their answer. Questions to the client end, because it can no longer answer them.
@@ -73,15 +73,15 @@ export async function runStdio(
   } finally {
     listeners.closeStreams();
     watch.close();
-    for (const controller of line.running.values()) controller.abort();
+    for (const controller of stdio.running.values()) controller.abort();
     await core.close();
   }
 }
 
-type LineClient = Askable & Watcher & Connection;
+type StdioClient = Askable & Watcher & Connection;
 
-/** The one client of this process, and the state of its connection. */
-interface Line {
+/** The connection to the one client of this process. */
+interface Stdio {
   context: Context;
   core: McpCore;
   mcp2026: Mcp2026Exchange;
@@ -91,47 +91,47 @@ interface Line {
   /** Requests and subscriptions under way, by the client's id. */
   running: Map<string | number, AbortController>;
   /** The client as `initialize` declared it. */
-  client: LineClient | undefined;
+  client: StdioClient | undefined;
   /** Aborts when the input ends. */
   ended: AbortSignal;
 }
 
-async function answerLine(line: Line, text: string): Promise<void> {
+async function answerLine(stdio: Stdio, text: string): Promise<void> {
   const requestId = randomUUID();
   let id: string | number | null = null;
   try {
     const message = readMessage(parsed(text));
-    if (message.kind === 'response') line.client?.asked.get(message.id ?? '')?.(message.result);
+    if (message.kind === 'response') stdio.client?.asked.get(message.id ?? '')?.(message.result);
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       const cancelled = message.params['requestId'];
       if (typeof cancelled === 'string' || typeof cancelled === 'number')
-        line.running.get(cancelled)?.abort();
+        stdio.running.get(cancelled)?.abort();
     }
     if (message.kind !== 'request') return;
     const { request } = message;
     id = request.id;
     const controller = new AbortController();
-    line.running.set(id, controller);
+    stdio.running.set(id, controller);
     const { signal } = controller;
-    let listens = false;
+    let subscribed = false;
     try {
-      const grant = await line.rights();
+      const grant = await stdio.rights();
       const answer = isMcp2026(undefined, request)
-        ? await answerMcp2026(line, request, { grant, requestId, signal })
-        : await answerPlain(line, request, { grant, requestId, signal });
-      listens = answer === undefined;
-      if (answer && !signal.aborted) line.send(responseText(id, answer));
+        ? await answerMcp2026(stdio, request, { grant, requestId, signal })
+        : await answerOlder(stdio, request, { grant, requestId, signal });
+      subscribed = answer === undefined;
+      if (answer && !signal.aborted) stdio.send(responseText(id, answer));
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      if (!listens) line.running.delete(id);
+      if (!subscribed) stdio.running.delete(id);
     }
   } catch (thrown) {
     const error = answerError(thrown);
-    if (hidesCause(error)) line.context.log.error({ requestId, err: thrown }, 'request failed');
+    if (hidesCause(error)) stdio.context.log.error({ requestId, err: thrown }, 'request failed');
     const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
     const { parse: _, ...details } = error.details ?? {};
-    line.send({
+    stdio.send({
       jsonrpc: '2.0',
       id,
       error: { code, message: error.message, data: { code: error.code, requestId, ...details } },
@@ -139,7 +139,7 @@ async function answerLine(line: Line, text: string): Promise<void> {
   }
 }
 
-interface LineCall {
+interface StdioCall {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
@@ -147,32 +147,32 @@ interface LineCall {
 
 /** Answers a request of MCP 2026-07-28. Returns undefined when it opened a subscription. */
 async function answerMcp2026(
-  { mcp2026, send, rights, running }: Line,
-  asked: RpcRequest,
-  call: LineCall,
+  { mcp2026, send, rights, running }: Stdio,
+  request: RpcRequest,
+  call: StdioCall,
 ): Promise<Answer | undefined> {
   const sink = (): EventSink => {
     const closed: (() => void)[] = [];
     const end = () => {
-      running.delete(asked.id);
+      running.delete(request.id);
       for (const onClosed of closed.splice(0)) onClosed();
     };
     call.signal.addEventListener('abort', end, { once: true });
     return { send, ping: () => {}, end, onClose: (onClosed) => closed.push(onClosed) };
   };
-  return mcp2026.answer(readMcp2026(asked), { send }, { ...call, rights, sink });
+  return mcp2026.answer(readMcp2026(request), { send }, { ...call, rights, sink });
 }
 
 /** Answers a request of an older version, with or without `initialize`. */
-async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
+async function answerOlder(stdio: Stdio, request: RpcRequest, call: StdioCall): Promise<Answer> {
   const initialize = request.method === 'initialize' ? clientOf(request) : undefined;
   // Later lines are answered at the same time, and need the client.
-  if (initialize) line.client = lineClient(line, call.grant, initialize);
-  const { client } = line;
-  return answerOn(line, line, { ...call, request, client, protocolVersion: initialize?.protocolVersion });
+  if (initialize) stdio.client = toClient(stdio, call.grant, initialize);
+  const { client } = stdio;
+  return answerOn(stdio, stdio, { ...call, request, client, protocolVersion: initialize?.protocolVersion });
 }
 
-function lineClient({ context, rights, ended, send }: Line, grant: Grant, { abilities }: Client): LineClient {
+function toClient({ context, rights, ended, send }: Stdio, grant: Grant, { abilities }: Client): StdioClient {
   return {
     environment: grant.environment,
     serverId: grant.live.server.serverId,
@@ -185,8 +185,8 @@ function lineClient({ context, rights, ended, send }: Line, grant: Grant, { abil
     endsAt: grant.endsAt,
     rights,
     ping: () => {},
-    // No stream to close: each later request is rejected on its own.
-    leave: () => {},
+    // There is no stream to close. Each later request is checked, and rejected, on its own.
+    onRightsEnded: () => {},
     abilities,
     asked: new Map(),
     gone: ended,

@@ -13,13 +13,13 @@ import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
 
 /**
- * Proxies close connections that are silent for a minute. Rights are also checked then, in case a change was missed.
+ * Polls between pings. Proxies close connections that are silent for a minute. A ping also checks the rights.
  */
 const PING_EVERY = 50;
 /** Checks that run at the same time; more would block other users of the store. */
-const LOOKED_AT_ONCE = 100;
-/** How long one slow check delays the others. A JWT's keys come from its issuer, which may be slow. */
-const PATIENCE_MS = 50;
+const MAX_CHECKS = 100;
+/** Longest delay of the next checks by a slow one. A JWT's keys come from its issuer, which may be slow. */
+const MAX_WAIT_MS = 50;
 /** Changes this old are read again, because a change may be committed late and the clocks of processes differ. */
 const OVERLAP_MS = 5 * SECOND;
 const LISTS: readonly Changed[] = ['tools', 'resources', 'prompts'];
@@ -36,7 +36,7 @@ export interface Watcher {
   /** Addresses of resources that it subscribed to. */
   readonly subscriptions: ReadonlySet<string>;
   /**
-   * The server at the last check. Another shape means that lists changed. Resources that it denies are not reported.
+   * The server at the last check. A different shape means that lists changed. Resources that it denies are not reported.
    */
   live: LiveServer;
   /** The newest event of each subscribed scope at the last check. */
@@ -49,7 +49,7 @@ export interface Watcher {
   notify(method: string, params?: JsonObject): void;
   ping(): void;
   /** Ends its stream because its rights ended. */
-  leave(why: GatehouseError): void;
+  onRightsEnded(reason: GatehouseError): void;
 }
 
 export interface Watch {
@@ -64,7 +64,7 @@ type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 /** State of one watcher between checks. */
 interface WatcherState {
   /** Number of the watcher's first poll. It spreads the periodic checks of all watchers over time. */
-  readonly look: number;
+  readonly firstPoll: number;
   readonly since: number;
   /** Changes that concern the watcher and were not yet checked. */
   pendingNotes: Note[];
@@ -74,24 +74,24 @@ interface WatcherState {
 
 /**
  * Notifies watchers of changes at their server within a second. Ends the streams of watchers without rights. One poll
- * of the stored changes serves all watchers. A watcher that no change concerns costs no check.
+ * of the stored changes serves all watchers. A change starts checks only of the watchers that it concerns.
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
   const states = new WeakMap<Watcher, WatcherState>();
-  let looking = false;
-  let looks = 0;
+  let polling = false;
+  let polls = 0;
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const all = [...watchers()];
-    if (all.length === 0) return notes.rest();
+    if (all.length === 0) return notes.reset();
     const fresh = await notes.fresh();
     // The caches of this process may be older than the change.
     if (fresh.length > 0) {
       context.servers.forget();
       context.callers.forget();
     }
-    looks++;
+    polls++;
     const read = readSources(context);
     const due: (() => Promise<void>)[] = [];
     for (const watcher of all) {
@@ -99,54 +99,54 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
       const before = states.get(watcher);
       // The lists may have changed between the watcher's request and this poll.
       const first = before?.since !== since;
-      const one = first ? { look: looks, since, pendingNotes: [], busy: false } : before;
-      if (first) states.set(watcher, one);
-      const round = !first && (looks - one.look) % PING_EVERY === 0;
-      if (round) watcher.ping();
-      for (const note of fresh) if (concerns(note, watcher)) one.pendingNotes.push(note);
-      if (one.busy) continue;
-      const asks = first || round || one.pendingNotes.length > 0 || watcher.endsAt <= context.clock.now();
-      if (asks || watcher.subscriptions.size > 0) due.push(() => lookAt(watcher, one, { asks, read }));
+      const state = first ? { firstPoll: polls, since, pendingNotes: [], busy: false } : before;
+      if (first) states.set(watcher, state);
+      const pings = !first && (polls - state.firstPoll) % PING_EVERY === 0;
+      if (pings) watcher.ping();
+      for (const note of fresh) if (concerns(note, watcher)) state.pendingNotes.push(note);
+      if (state.busy) continue;
+      const full = first || pings || state.pendingNotes.length > 0 || watcher.endsAt <= context.clock.now();
+      if (full || watcher.subscriptions.size > 0) due.push(() => check(watcher, state, { full, read }));
     }
-    for (let at = 0; at < due.length; at += LOOKED_AT_ONCE) {
-      const some = due.slice(at, at + LOOKED_AT_ONCE).map((begin) => begin());
-      await Promise.race([Promise.all(some), sleep(PATIENCE_MS, undefined, { ref: false })]);
+    for (let at = 0; at < due.length; at += MAX_CHECKS) {
+      const started = due.slice(at, at + MAX_CHECKS).map((begin) => begin());
+      await Promise.race([Promise.all(started), sleep(MAX_WAIT_MS, undefined, { ref: false })]);
     }
   };
 
-  /** Checks one watcher. Never rejects. */
-  const lookAt = async (
+  /** Checks one watcher for new events, and its rights when `full`. Never rejects. */
+  const check = async (
     watcher: Watcher,
-    one: WatcherState,
-    { asks, read }: { asks: boolean; read: ReturnType<typeof readSources> },
+    state: WatcherState,
+    { full, read }: { full: boolean; read: ReturnType<typeof readSources> },
   ): Promise<void> => {
-    const own = one.pendingNotes;
-    one.pendingNotes = [];
-    one.busy = true;
+    const pending = state.pendingNotes;
+    state.pendingNotes = [];
+    state.busy = true;
     try {
-      if (asks) {
+      if (full) {
         const rights = await watcher.rights();
         watcher.endsAt = rights.endsAt;
-        const notified = notifyOfShape(watcher, rights);
-        const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
+        const notified = notifyOfNewShape(watcher, rights);
+        const accounts = pending.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
         if (accounts && !notified) notifyOfLists(watcher, LISTS_OF_ACCOUNTS);
       }
       await notifyOfEvents(context, watcher, read);
     } catch (error) {
-      if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
+      if (error instanceof GatehouseError && error.status < 500) watcher.onRightsEnded(error);
       else context.log.warn({ err: error }, 'check for changes failed');
     } finally {
-      one.busy = false;
+      state.busy = false;
     }
   };
 
   const timer = setInterval(() => {
     // Polls must not overlap when the store is slow.
-    if (looking) return;
-    looking = true;
-    look()
+    if (polling) return;
+    polling = true;
+    poll()
       .catch((error: unknown) => context.log.warn({ err: error }, 'check for changes failed'))
-      .finally(() => (looking = false));
+      .finally(() => (polling = false));
   }, context.intervals.changesMs);
   timer.unref();
 
@@ -165,7 +165,7 @@ function noteReader({ db, clock, catalog }: Pick<Context, 'db' | 'clock' | 'cata
   let { version } = catalog;
   return {
     /** Resets the reader while there are no watchers, because they need only later changes. */
-    rest() {
+    reset() {
       since = undefined;
       seen.clear();
     },
@@ -201,7 +201,7 @@ function concerns({ environment, kind, subject }: Note, watcher: Watcher): boole
 }
 
 /** Notifies a watcher that all lists changed when the server's shape changed. Returns whether it changed. */
-function notifyOfShape(watcher: Watcher, { live }: Grant): boolean {
+function notifyOfNewShape(watcher: Watcher, { live }: Grant): boolean {
   const { shape } = watcher.live;
   watcher.live = live;
   if (shape === live.shape) return false;
