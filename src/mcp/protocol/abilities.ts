@@ -29,10 +29,10 @@ const FIRST_WITH_LINKS = '2025-11-25';
 export function abilitiesOf(version: string, capabilities: Json | undefined): Abilities {
   const declared = asObject(capabilities);
   const { elicitation, sampling, roots } = declared;
-  const asks = isJsonObject(elicitation) && version >= FIRST_WITH_FORMS ? elicitation : undefined;
-  const url = version >= FIRST_WITH_LINKS && isJsonObject(asks?.['url']);
+  const modes = isJsonObject(elicitation) && version >= FIRST_WITH_FORMS ? elicitation : undefined;
+  const url = version >= FIRST_WITH_LINKS && isJsonObject(modes?.['url']);
   return {
-    form: asks !== undefined && (isJsonObject(asks['form']) || !url),
+    form: modes !== undefined && (isJsonObject(modes['form']) || !url),
     url,
     sampling: isJsonObject(sampling),
     roots: isJsonObject(roots),

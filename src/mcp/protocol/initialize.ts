@@ -29,14 +29,14 @@ export function clientOf({ params = {} }: { params?: JsonObject }): Client {
 }
 
 /** Returns the protocol version of a session: the client's version when we support it, else our newest. */
-function negotiate(asked: Json | undefined): string {
-  if (typeof asked !== 'string') {
+function negotiate(requested: Json | undefined): string {
+  if (typeof requested !== 'string') {
     throw new GatehouseError(
       'invalid_request',
       'initialize needs params.protocolVersion, a date such as 2025-11-25.',
     );
   }
-  return VERSIONS.includes(asked) ? asked : NEWEST;
+  return VERSIONS.includes(requested) ? requested : NEWEST;
 }
 
 export function initializeResult(protocolVersion: string, instructions: string) {

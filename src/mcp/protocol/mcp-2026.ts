@@ -9,7 +9,7 @@ import type { RpcRequest } from './message.ts';
 
 /*
  * MCP 2026-07-28 is stateless: each request declares its version and its client's capabilities.
- * They stand in `params._meta`. HTTP requests repeat some of them in headers, so that proxies can route by them.
+ * Both are in `params._meta`. HTTP requests repeat some of them in headers, so that proxies can route by them.
  */
 
 export const VERSION_2026 = '2026-07-28';
@@ -31,20 +31,20 @@ const METHODS = new Set([
   'completion/complete',
 ]);
 /** Methods whose subject a header repeats, and the parameter that it repeats. */
-const NAMED: { [method: string]: string } = {
+const SUBJECTS: { [method: string]: string } = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
 };
 
-/** How long a client may cache a list; a list_changed notification ends it sooner. */
-const SHOWN_MS = 60_000;
-const CACHED: { [method: string]: number } = {
-  'server/discover': SHOWN_MS,
-  'tools/list': SHOWN_MS,
-  'prompts/list': SHOWN_MS,
-  'resources/list': SHOWN_MS,
-  'resources/templates/list': SHOWN_MS,
+/** How long a client may cache a list that no list_changed notification changes. */
+const LIST_TTL_MS = 60_000;
+const TTLS_MS: { [method: string]: number } = {
+  'server/discover': LIST_TTL_MS,
+  'tools/list': LIST_TTL_MS,
+  'prompts/list': LIST_TTL_MS,
+  'resources/list': LIST_TTL_MS,
+  'resources/templates/list': LIST_TTL_MS,
   // A resource may hold a user's data.
   'resources/read': 0,
 };
@@ -89,7 +89,7 @@ export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026
   if (!isJsonObject(capabilities)) throw invalidMeta('clientCapabilities', 'must be an object');
   if (req) {
     checkHeader(req, 'Mcp-Method', method);
-    const subject = NAMED[method];
+    const subject = SUBJECTS[method];
     const named = subject === undefined ? undefined : params[subject];
     if (typeof named === 'string') checkHeader(req, 'Mcp-Name', named);
   }
@@ -124,9 +124,9 @@ export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026
  */
 export function checkHeader(req: IncomingMessage, name: string, expected: string): void {
   const value = headerText(req, name.toLowerCase());
-  if (value === undefined) throw mismatch(`The header ${name} is missing; it repeats what the body says.`);
+  if (value === undefined) throw mismatch(`The header ${name} is missing. It must repeat the body.`);
   if (decoded(name, value) !== expected)
-    throw mismatch(`The header ${name} says something else than the body: "${expected.slice(0, 100)}".`);
+    throw mismatch(`The header ${name} differs from the body: "${expected.slice(0, 100)}".`);
 }
 
 /** Returns the headers that repeat members of a message of this version; none for a message of an older one. */
@@ -134,7 +134,7 @@ export function headersFor(method: unknown, params: Json | undefined): Record<st
   const meta = isJsonObject(params) ? params['_meta'] : undefined;
   const version = isJsonObject(meta) ? meta[`${META}protocolVersion`] : undefined;
   if (typeof version !== 'string' || typeof method !== 'string' || !isJsonObject(params)) return {};
-  const subject = params[NAMED[method] ?? ''];
+  const subject = params[SUBJECTS[method] ?? ''];
   return {
     'mcp-protocol-version': version,
     'mcp-method': method,
@@ -163,20 +163,20 @@ export function mismatch(message: string): GatehouseError {
 function checkVersion(inBody: Json | undefined, req: IncomingMessage | undefined): void {
   const header = req && headerText(req, 'mcp-protocol-version');
   if (req && header === undefined)
-    throw mismatch('The header MCP-Protocol-Version is missing; it repeats what params._meta says.');
+    throw mismatch('The header MCP-Protocol-Version is missing. It must repeat params._meta.');
   if (typeof inBody !== 'string') {
     if (header !== undefined && header !== VERSION_2026) throw unsupported(header);
     throw invalidMeta('protocolVersion', `must be a version such as ${VERSION_2026}`);
   }
   if (header !== undefined && header !== inBody)
-    throw mismatch('The header MCP-Protocol-Version says something else than params._meta.');
+    throw mismatch('The header MCP-Protocol-Version differs from params._meta.');
   if (inBody !== VERSION_2026) throw unsupported(inBody);
 }
 
 function unsupported(requested: string): GatehouseError {
   return new GatehouseError(
     'protocol_version_unsupported',
-    `This version of MCP is not spoken here. Supported: ${SUPPORTED.join(', ')}.`,
+    `This version of MCP is not supported. Supported: ${SUPPORTED.join(', ')}.`,
     { details: { supported: SUPPORTED, requested: requested.slice(0, 100) } },
   );
 }
@@ -193,18 +193,18 @@ export function discoverResult(instructions: string) {
   return { supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions };
 }
 
-const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
+const SERVER = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
 
 /** Returns the first members of a complete result, without the closing brace. `meta` adds members to `_meta`. */
 export function openingOf(method: string, meta: JsonObject = {}): string {
-  const ttlMs = CACHED[method];
+  const ttlMs = TTLS_MS[method];
   const members = JSON.stringify({
     resultType: 'complete',
     ...(ttlMs === undefined ? {} : { ttlMs, cacheScope: 'private' }),
-    _meta: { [`${META}serverInfo`]: ABOUT_US, ...meta },
+    _meta: { [`${META}serverInfo`]: SERVER, ...meta },
   });
   return members.slice(0, -1);
 }
 
 /** The first members of an unfinished result, which clients do not cache. */
-export const INTERIM_OPENING = JSON.stringify({ _meta: { [`${META}serverInfo`]: ABOUT_US } }).slice(0, -1);
+export const INTERIM_OPENING = JSON.stringify({ _meta: { [`${META}serverInfo`]: SERVER } }).slice(0, -1);

@@ -19,7 +19,7 @@ export function checkParamHeaders(req: IncomingMessage, action: Action, args: Js
     const value = args[parameter];
     if (value === undefined || value === null) {
       if (headerText(req, header.toLowerCase()) !== undefined)
-        throw mismatch(`The header ${header} repeats an argument that is not given: ${parameter}.`);
+        throw mismatch(`The header ${header} is set, but its argument ${parameter} is missing.`);
     } else if (typeof value !== 'object') checkHeader(req, header, String(value));
   }
 }

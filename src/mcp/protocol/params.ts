@@ -2,7 +2,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import { LOG_LEVELS } from '../../lib/log-level.ts';
 import type { RpcRequest } from './message.ts';
 
-/** Returns the fault in a request's params as one sentence (-32602); the SDK would return a dump of its checks. */
+/** Returns the fault in a request's params as one sentence (-32602). The SDK's message would be a list of zod issues. */
 export function paramsFault({ method, params }: RpcRequest): string | undefined {
   const text = (name: string) =>
     typeof params?.[name] === 'string' ? undefined : `params.${name} must be a string`;

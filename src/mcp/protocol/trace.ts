@@ -3,10 +3,10 @@ import type { TraceHeaders } from '../../upstream/upstream-call.ts';
 import type { RpcRequest } from './message.ts';
 
 /** Members of `_meta` that carry a trace (SEP-414), with their form (W3C Trace Context, W3C Baggage). */
-const MEMBERS: { [name: string]: { shape: RegExp; most: number } } = {
-  traceparent: { shape: /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, most: 55 },
-  tracestate: { shape: /^[\x20-\x7e]+$/, most: 512 },
-  baggage: { shape: /^[\x20-\x7e]+$/, most: 8192 },
+const MEMBERS: { [name: string]: { shape: RegExp; max: number } } = {
+  traceparent: { shape: /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, max: 55 },
+  tracestate: { shape: /^[\x20-\x7e]+$/, max: 512 },
+  baggage: { shape: /^[\x20-\x7e]+$/, max: 8192 },
 };
 
 /** Returns the trace of a request. Drops malformed members, and a tracestate without a traceparent. */
@@ -14,9 +14,9 @@ export function traceOf({ params = {} }: RpcRequest): TraceHeaders | undefined {
   const meta = params['_meta'];
   if (!isJsonObject(meta)) return undefined;
   const trace: Record<string, string> = {};
-  for (const [name, { shape, most }] of Object.entries(MEMBERS)) {
+  for (const [name, { shape, max }] of Object.entries(MEMBERS)) {
     const value = meta[name];
-    if (typeof value === 'string' && value.length <= most && shape.test(value)) trace[name] = value;
+    if (typeof value === 'string' && value.length <= max && shape.test(value)) trace[name] = value;
   }
   if (trace['traceparent'] === undefined) delete trace['tracestate'];
   return Object.keys(trace).length > 0 ? trace : undefined;
