@@ -31,7 +31,7 @@ export async function offerLink(
   const make = () => makeLink(scope.context, { environment, userId, connectors: [connectorId], redirectUri });
   const { inputs } = scope;
   if (!inputs?.abilities.url) return make();
-  const before = inputs.brought(stepOf(connectorId));
+  const before = inputs.answersOf(stepOf(connectorId));
   const link = linkIn(before?.kept) ?? (await make());
   const answered = before ?? (await inputs.ask(linkStep(scope, connectorId, link)));
   const action = actionOf(answered);
@@ -54,7 +54,7 @@ export async function refusalWithLink(
   const { inputs } = scope;
   const opens = inputs?.abilities.url === true;
   if (opens && !inputs.live) {
-    const before = lacksAccount(error) ? inputs.brought(stepOf(connectorId)) : undefined;
+    const before = lacksAccount(error) ? inputs.answersOf(stepOf(connectorId)) : undefined;
     if (before) {
       const outcome = await outcomeOf(scope, inputs, { connectorId, before });
       if (outcome === 'connected') return undefined;

@@ -9,7 +9,7 @@ import {
   type SearchTerm,
 } from '../../store/search-index.ts';
 import type { Environment } from '../../store/environments.ts';
-import { conceptTerm, meaningOf } from './vocabulary.ts';
+import { conceptTerm, parseText } from './vocabulary.ts';
 
 /** Returns the best actions for a query among the allowed ones, best first. */
 export type SearchActions = (
@@ -78,7 +78,7 @@ function build(connectors: readonly Connector[], version: number): Built {
   }
   const ids = new Map(actions.map((action, id) => [action, id]));
   const apps = connectors.map((connector) => ({
-    words: unique(meaningOf(connector.name).stems),
+    words: unique(parseText(connector.name).stems),
     ids: [...connector.actions.values()].map((action) => ids.get(action) ?? -1),
   }));
   return { version, index: createSearchIndex(documents), ids, actions, counts, apps };
@@ -91,11 +91,11 @@ const knownFields = new WeakMap<Action, SearchDocument['fields']>();
 function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
   const known = knownFields.get(action);
   if (known) return known;
-  const title = meaningOf(`${action.name}. ${action.actionId}`);
-  const app = meaningOf(`${connector.name}. ${connector.connectorId}`);
-  const synonyms = meaningOf(action.definition.synonyms.join('. '));
-  const description = meaningOf(action.description);
-  const parameters = meaningOf(
+  const title = parseText(`${action.name}. ${action.actionId}`);
+  const app = parseText(`${connector.name}. ${connector.connectorId}`);
+  const synonyms = parseText(action.definition.synonyms.join('. '));
+  const description = parseText(action.description);
+  const parameters = parseText(
     parametersOf(action.definition)
       .map(({ name }) => name)
       .join('. '),
@@ -137,7 +137,7 @@ function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm
     corrected += 1;
     return corrected > MAX_CORRECTED ? [] : nearest(word, counts);
   };
-  const { parts, worked } = meaningOf(query);
+  const { parts, hasWork } = parseText(query);
   for (const { words, concepts, empty } of parts.slice(0, MAX_WORDS)) {
     for (const word of words) {
       const known = concepts.length > 0 ? [word] : knownAs(word);
@@ -149,7 +149,7 @@ function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm
     for (const concept of concepts) add(concept, words.length > 1 ? 1 : CONCEPT_WEIGHT);
     group += 1;
   }
-  if (!worked && terms.length > 0) add(conceptTerm('read'), READ_WEIGHT);
+  if (!hasWork && terms.length > 0) add(conceptTerm('read'), READ_WEIGHT);
   return { terms, stems };
 }
 

@@ -33,7 +33,7 @@ export async function confirmCall(
   // The step names the call, so that an answer about another account or other parameters does not count.
   const step = `confirm ${sha256(canonicalJson(call))}`;
   let fault: TokenFault | undefined;
-  if (inputs?.isOver(step)) return inputs.take();
+  if (inputs?.isComplete(step)) return inputs.take();
   if (token !== undefined) {
     fault = await takeConfirmation(context, call, token);
     if (fault === undefined) return inputs?.complete(step);

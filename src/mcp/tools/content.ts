@@ -95,10 +95,10 @@ export async function runContent(
 ): Promise<Content> {
   const { inputs } = scope;
   const { blocks, messages, questions } = (shapes ??= makeShapes());
-  const before = inputs?.brought(STEP);
+  const before = inputs?.answersOf(STEP);
   let answers = before
     ? toApp(before.answers, before.kept)
-    : inputs?.unbidden && toApp(inputs.unbidden, null);
+    : inputs?.unrequested && toApp(inputs.unrequested, null);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const { data } = await run(answers);
     const content = z.union([blocks, messages]).safeParse(data);

@@ -59,9 +59,9 @@ export function sessionInputs(
   return {
     abilities: session.abilities,
     live: true,
-    unbidden: undefined,
-    brought: () => undefined,
-    isOver: () => false,
+    unrequested: undefined,
+    answersOf: () => undefined,
+    isComplete: () => false,
     complete: () => {},
     take: async () => {},
     async ask({ requests, keep = null }) {

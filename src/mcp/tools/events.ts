@@ -50,9 +50,9 @@ export function eventResources({ visible, grant }: ToolScope) {
 export async function recentEvents(
   context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
-  of: EventScope,
+  scope: EventScope,
 ): Promise<string> {
-  const sources = await shownSources(context, viewer, { scope: of, read: readSources(context) });
+  const sources = await shownSources(context, viewer, { scope, read: readSources(context) });
   // One query for each source uses the index on the newest events. One query for all sources would sort all events.
   const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
   const events = found
@@ -70,12 +70,12 @@ export async function recentEvents(
         record,
       };
     });
-  return JSON.stringify({ scope: of, events });
+  return JSON.stringify({ scope, events });
 }
 
 /**
- * Returns a value for each scope among these addresses that changes with each new event for the viewer. A caller with
- * many viewers passes one `read` for all.
+ * Returns, for the scope of each address, a value that changes with each new event of the viewer. A caller with many
+ * viewers passes one `read` for all.
  */
 export async function newestOf(
   context: Pick<Base, 'db' | 'catalog'>,

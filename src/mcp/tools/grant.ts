@@ -8,7 +8,7 @@ import type { LiveServer } from '../../servers/live.ts';
 import type { Environment } from '../../store/environments.ts';
 import { offeredTo } from './offered.ts';
 
-/** The caller, the server and their rights. It travels with each call. */
+/** The caller, the server and their rights. Each call gets it. */
 export interface Grant {
   readonly environment: Environment;
   readonly live: LiveServer;
@@ -72,14 +72,14 @@ async function userOf(
   { userId: named, token }: UserHeaders,
 ): Promise<string | undefined> {
   if (token && token.environment !== server.environment) {
-    throw new GatehouseError('forbidden', 'x-svc-user-token is of another environment than this MCP server.');
+    throw new GatehouseError('forbidden', 'x-svc-user-token is for another environment than this server.');
   }
   const userId = await namedUser(context, server.environment, { callers: [caller, token], named });
   if (userId !== undefined) return userId;
   if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
   throw new GatehouseError(
     'user_id_missing',
-    'The header x-svc-userid is missing. With an API key it says for whom you act.',
+    'The header x-svc-userid is missing. A request with an API key must name its user.',
   );
 }
 

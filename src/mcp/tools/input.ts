@@ -15,14 +15,14 @@ export interface Answered {
 
 /** A step of a call that needs answers of its client. */
 export interface InputStep {
-  /** Names the step within its call. */
+  /** Name of the step, unique in its call. */
   step: string;
   requests: InputRequests;
   /** Returned with the answers. Not for secrets: in MCP 2026-07-28 it travels with the client. */
   keep?: Json;
 }
 
-/** The way from a running call to its client's user and model. */
+/** Asks the user and the model of a call's client. */
 export interface Inputs {
   readonly abilities: Abilities;
   /**
@@ -33,9 +33,9 @@ export interface Inputs {
   /** @throws InputRequired when the answers come with another request. */
   ask(step: InputStep): Promise<Answered>;
   /** Returns the answers that this request holds for a step, without asking. */
-  brought(step: string): Answered | undefined;
+  answersOf(step: string): Answered | undefined;
   /** Returns whether an earlier request completed a step. */
-  isOver(step: string): boolean;
+  isComplete(step: string): boolean;
   /** Marks a step as complete without an answer, for later requests. */
   complete(step: string): void;
   /**
@@ -43,8 +43,8 @@ export interface Inputs {
    * @throws GatehouseError `request_state_invalid` when another request used it.
    */
   take(): Promise<void>;
-  /** Answers that came without a state. None of our questions asked for them, but an app may still accept them. */
-  readonly unbidden: InputAnswers | undefined;
+  /** Answers of a request without a state. No question asked for them, but an app may accept them. */
+  readonly unrequested: InputAnswers | undefined;
   /**
    * Notifies the client when the account behind a link is connected (sessions: notifications/elicitation/complete).
    */
@@ -83,7 +83,7 @@ export async function inputRequired(
   if (inputs && Object.keys(requests).length > 0) return inputs.ask({ ...step, requests });
   throw new GatehouseError(
     'client_capability_missing',
-    `This call has to ask something, and its client did not declare that it can be asked: ${Object.keys(required).join(', ')}.`,
+    `This call needs input, but its client did not declare the capabilities: ${Object.keys(required).join(', ')}.`,
     { details: { requiredCapabilities: required } },
   );
 }
@@ -120,8 +120,8 @@ export async function mcp2026Inputs({
       }),
     );
   let used = false;
-  /** Returns a step's answers once. A step that asks the same again needs another answer. */
-  const brought = (step: string): Answered | undefined => {
+  /** Returns a step's answers once. A step that repeats its question needs a new answer. */
+  const answersOf = (step: string): Answered | undefined => {
     if (used || state?.pending.step !== step) return undefined;
     used = true;
     const { keys, kept } = state.pending;
@@ -131,9 +131,9 @@ export async function mcp2026Inputs({
   return {
     abilities,
     live: false,
-    brought,
-    unbidden: state || !responses ? undefined : answersTo(Object.keys(responses)),
-    isOver: (step) => done[step] !== undefined,
+    answersOf,
+    unrequested: state || !responses ? undefined : answersTo(Object.keys(responses)),
+    isComplete: (step) => done[step] !== undefined,
     complete: (step) => void (done[step] = {}),
     async take() {
       if (state) await (taken ??= states.take(state, signal));
@@ -141,10 +141,10 @@ export async function mcp2026Inputs({
     async ask({ step, requests, keep = null }) {
       const over = done[step];
       if (over) return { answers: objectsIn(over), kept: keep };
-      const now = brought(step);
-      if (now && Object.keys(requests).every((key) => now.answers[key])) {
-        done[step] = now.answers;
-        return now;
+      const given = answersOf(step);
+      if (given && Object.keys(requests).every((key) => given.answers[key])) {
+        done[step] = given.answers;
+        return given;
       }
       const pending = { step, keys: Object.keys(requests), kept: keep };
       throw new InputRequired({

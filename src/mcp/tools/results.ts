@@ -58,7 +58,7 @@ export async function toResultText(
 ): Promise<string> {
   const note = noteOf(scope.corrections);
   if (isContent(structuredContent))
-    return JSON.stringify(noted(thirdParty ? marked(structuredContent) : structuredContent, note));
+    return JSON.stringify(withNote(thirdParty ? asThirdParty(structuredContent) : structuredContent, note));
   const text = await jsonText(structuredContent, scope.context.throttle.pause);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
@@ -72,14 +72,14 @@ export async function toResultText(
 }
 
 /** Appends our note to the content of an app. */
-function noted(answer: JsonObject, note: ReturnType<typeof noteOf>) {
+function withNote(answer: JsonObject, note: ReturnType<typeof noteOf>) {
   const { content } = answer;
   if (!note || !Array.isArray(content)) return answer;
   return { ...answer, content: [...content, note.block], _meta: note.meta };
 }
 
 /** Marks each block of the content that an app wrote. */
-function marked(answer: JsonObject): JsonObject {
+function asThirdParty(answer: JsonObject): JsonObject {
   const { content } = answer;
   if (!Array.isArray(content)) return answer;
   return {
@@ -101,13 +101,13 @@ function fits(text: string, maxBytes: number): boolean {
 
 /**
  * Cuts a list to the whole records that fit, with the offset of the next record. Cuts other values to the beginning of
- * their text. `result` names the address of the whole, page by page.
+ * their text. `result` holds the address of the stored whole, which is read in pages.
  */
 async function fit(
   { context, grant }: ResultScope,
   { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
 ): Promise<JsonObject> {
-  const stored = await storeWhereRoom(context, grant, { text, source: sizing?.source });
+  const stored = await storeIfWritable(context, grant, { text, source: sizing?.source });
   const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
   const where = stored
     ? `, or all ${stored.bytes} bytes are at ${stored.uri}?page=1 to ${stored.pages}, within an hour`
@@ -133,7 +133,7 @@ async function fit(
 }
 
 /** Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none. */
-async function storeWhereRoom(...args: Parameters<typeof storeResult>) {
+async function storeIfWritable(...args: Parameters<typeof storeResult>) {
   try {
     return await storeResult(...args);
   } catch (error) {
@@ -142,9 +142,9 @@ async function storeWhereRoom(...args: Parameters<typeof storeResult>) {
   }
 }
 
-/** Returns how many records fit, counted from the first. The whole list never fits here. */
-function shownRecords(data: Json[], room: number): number {
-  let left = room;
+/** Returns how many records fit, counted from the first. The caller knows that not all fit. */
+function shownRecords(data: Json[], maxBytes: number): number {
+  let left = maxBytes;
   const over = data.findIndex((record) => {
     left -= Buffer.byteLength(JSON.stringify(record)) + 1;
     return left < 0;
@@ -174,12 +174,12 @@ export function toErrorResult(
   const { details } = error;
   const view = errorView(error, requestId);
   const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
-  const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
+  const open = typeof link === 'string' ? ` The link, valid for 15 minutes: ${link}` : '';
   const token = details?.['confirmationToken'];
-  const agreed = typeof token === 'string' ? ` confirmationToken: ${token}` : '';
+  const tokenText = typeof token === 'string' ? ` confirmationToken: ${token}` : '';
   const schema =
     details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
-  const text = `${view.message} ${view.next}${choicesOf(error)}${open}${agreed}${schema}`;
+  const text = `${view.message} ${view.next}${choicesOf(error)}${open}${tokenText}${schema}`;
   const note = noteOf(corrections);
   return {
     content: [
@@ -199,12 +199,12 @@ const MAX_SHOWN = 20;
 function noteOf(corrections: readonly Correction[]) {
   if (corrections.length === 0) return undefined;
   const shown = corrections.slice(0, MAX_SHOWN);
-  const read = shown.map(({ path, from, to }) =>
+  const lines = shown.map(({ path, from, to }) =>
     to === LEFT_OUT
       ? `${path} ${JSON.stringify(from)} was left out`
       : `${path} ${JSON.stringify(from)} as ${JSON.stringify(to)}`,
   );
   const more = corrections.length > shown.length ? ` and ${corrections.length - shown.length} more` : '';
-  const text = withoutHidden(`Arguments were corrected: ${read.join(', ')}${more}.`);
+  const text = withoutHidden(`Arguments were corrected: ${lines.join(', ')}${more}.`);
   return { block: { type: 'text' as const, text }, meta: { 'gatehouse/corrections': shown } };
 }

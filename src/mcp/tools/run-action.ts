@@ -30,10 +30,10 @@ interface ActionCall {
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
 export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const action = scope.context.catalog.action(scope.grant.environment, call.connectorId, call.actionId);
-  return runRead(scope, action ? { ...call, input: readParameters(scope, action, call) } : call);
+  return runParsed(scope, action ? { ...call, input: readParameters(scope, action, call) } : call);
 }
 
-async function runRead(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
+async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const { context, grant } = scope;
   const { credentialId } = call;
   if (
@@ -44,7 +44,7 @@ async function runRead(scope: ToolScope, call: ActionCall): Promise<JsonObject> 
     await assertOtherConnector(scope, call.connectorId);
   }
   const action = context.catalog.action(grant.environment, call.connectorId, call.actionId);
-  // An app that asks questions is called several times for one call of the tool, so the user agrees only once.
+  // An app that asks questions is called several times for one call of the tool, but the user agrees only once.
   let agreed = false;
   try {
     const run = async (answers?: JsonObject) => {
@@ -93,7 +93,7 @@ async function runRead(scope: ToolScope, call: ActionCall): Promise<JsonObject> 
     }
     const refused = await refusalWithLink(scope, call.connectorId, error);
     if (refused) throw refused.refusal;
-    return runRead(scope, call);
+    return runParsed(scope, call);
   }
 }
 
@@ -126,10 +126,10 @@ function withSchema(error: GatehouseError, action: Action): GatehouseError {
 
 /** Rejects an argument that contradicts the header. The header applies only to the connector of its credential. */
 async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
-  const held = (await credentialsOf(scope, connectorId)).some(
+  const isHeaderCredential = (await credentialsOf(scope, connectorId)).some(
     (one) => one.credentialId === scope.grant.credentialHeader,
   );
-  if (!held) return;
+  if (!isHeaderCredential) return;
   throw new GatehouseError(
     'credential_conflict',
     'The argument credentialId names another credential than the header x-credential-id. Leave the argument out.',

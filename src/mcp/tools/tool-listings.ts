@@ -5,7 +5,7 @@ import type { LiveServer } from '../../servers/live.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
-import { see } from './visible.ts';
+import { computeVisible } from './visible.ts';
 
 /** The sum of tools in all cached listings. A tool is a few references and numbers. */
 const MAX_CACHED_TOOLS = 50_000;
@@ -32,9 +32,9 @@ export function createListings(context: Pick<Base, 'catalog' | 'publicUrl'>): Li
 
 /** Returns the tools that a server lists, and the cost of each tool mode. */
 function listingOf(context: Pick<Base, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
-  const { direct, connectors, instructions } = see(context, live);
+  const { direct, connectors, instructions } = computeVisible(context, live);
   const server = { ...live.server, toolMode: 'direct' as const };
-  const all = see(context, { ...live, server }, connectors).tools.map(weigh);
+  const all = computeVisible(context, { ...live, server }, connectors).tools.map(weigh);
   const builtIn = all.slice(0, BUILT_IN_TOOLS.length);
   const mode = direct.size > 0 ? 'direct' : 'discovery';
   return {

@@ -27,7 +27,7 @@ export interface ToolScope {
   onChanged: ((lists: readonly Changed[]) => void) | undefined;
   onWait: (() => void) | undefined;
   trace: TraceHeaders | undefined;
-  /** The way to the client's user and model; undefined for a single request without one. */
+  /** Asks the client's user and model; undefined when this request cannot ask. */
   inputs: Inputs | undefined;
 }
 

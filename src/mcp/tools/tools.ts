@@ -33,7 +33,7 @@ const listConnectors = tool({
   description: 'The third-party apps that you may use here, and whether the user is connected to each.',
   input: z.strictObject({
     category: z.string().optional().describe('Only apps of this category, such as commerce or crm.'),
-    cursor: z.string().optional().describe('nextCursor of the last answer.'),
+    cursor: z.string().optional().describe('nextCursor of the previous answer.'),
   }),
   hints: READ,
   async run(scope, { category, cursor }) {
@@ -65,7 +65,7 @@ const getConnector = tool({
   name: 'get_connector_svc',
   title: 'Read a connector',
   description: 'One app: its actions, one line each, and how an account of it is connected.',
-  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+  input: z.strictObject({ connectorId: z.string().describe('From list_connectors_svc.') }),
   hints: READ,
   async run(scope, { connectorId }) {
     const { connector, actions } = visibleConnector(scope, connectorId);
@@ -90,7 +90,7 @@ const searchActions = tool({
     query: z.string().min(1).max(500).describe('What to do: "create a customer", "unpaid invoices".'),
     connectorId: z.string().optional().describe('Only actions of this app.'),
     effect: z.enum(['read', 'write', 'destructive']).optional().describe('Only actions with this effect.'),
-    limit: z.int().min(1).max(10).optional().describe('How many, 5 when left out.'),
+    limit: z.int().min(1).max(10).optional().describe('Maximum number; default 5.'),
   }),
   hints: READ,
   async run(scope, { query, connectorId, effect, limit = 5 }) {
@@ -103,7 +103,7 @@ const searchActions = tool({
     const connected = await connectedTo(scope);
     return {
       actions: found.map((action) => hitOf(scope, action, connected)),
-      ...(found.length === 0 ? { next: 'Say it in other words, or see list_connectors_svc.' } : {}),
+      ...(found.length === 0 ? { next: 'Search with other words, or see list_connectors_svc.' } : {}),
     };
   },
 });
@@ -156,7 +156,7 @@ const action = z.strictObject({
     .record(z.string(), z.json())
     .optional()
     .describe('The input of the action; see get_action_svc.'),
-  credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
+  credentialId: z.string().optional().describe('Account to use when the user has several.'),
   fields: fieldsSchema
     .optional()
     .describe(
@@ -167,11 +167,11 @@ const action = z.strictObject({
     .min(LEAST_BYTES)
     .max(INLINE_BYTES)
     .optional()
-    .describe('The most to answer with. The answer says what it leaves out.'),
+    .describe('Maximum size of the answer. The answer says what it leaves out.'),
   confirmationToken: z
     .string()
     .optional()
-    .describe('Only once the user has agreed to what the answer confirmation_required asked for.'),
+    .describe('From the error confirmation_required, after the user agreed to the call.'),
 });
 const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
@@ -180,7 +180,7 @@ const executeActionTool = tool({
   title: 'Run an action',
   description:
     'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
-    'pagination.nextOffset while pagination.hasMore. A refusal of parameters names each fault and brings the schema.',
+    'pagination.nextOffset while pagination.hasMore. An error about parameters names each fault and returns the schema.',
   input: action,
   hints: RUNS,
   thirdParty: true,
@@ -199,7 +199,7 @@ const executeBatch = tool({
   title: 'Run several actions',
   description:
     `Runs up to ${MAX_CALLS} actions at the same time, each as execute_action_svc would; every one has its own result or ` +
-    'error. For calls of which none needs the result of another.',
+    'error. For calls that do not need the result of one another.',
   input: z.strictObject({ calls: z.array(action).min(1).max(MAX_CALLS) }),
   hints: RUNS,
   thirdParty: true,
@@ -217,12 +217,12 @@ const executeBatch = tool({
     }));
     // The calls run at the same time, so their questions and progress could not be distinguished.
     const alone = { ...scope, inputs: undefined, onProgress: undefined };
-    const share = Math.floor(INLINE_BYTES / calls.length);
+    const limit = Math.floor(INLINE_BYTES / calls.length);
     const outcomes = await runBatch(
       calls,
       async ({ parameters = {}, maxBytes, ...call }) => {
         const value = await runAction(alone, { ...call, input: parameters });
-        const sizing = sizingOf({ ...call, parameters, maxBytes: Math.min(maxBytes ?? share, share) });
+        const sizing = sizingOf({ ...call, parameters, maxBytes: Math.min(maxBytes ?? limit, limit) });
         return fitted(scope, value, sizing);
       },
       {
@@ -233,9 +233,9 @@ const executeBatch = tool({
     return {
       results: outcomes.map((outcome, at) => {
         const { connectorId = '', actionId = '' } = calls[at] ?? {};
-        const came =
+        const reply =
           'error' in outcome ? { error: errorView(outcome.error, scope.requestId) } : outcome.value;
-        return { connectorId, actionId, ...came };
+        return { connectorId, actionId, ...reply };
       }),
     };
   },
@@ -262,9 +262,9 @@ const createCredentialTool = tool({
   name: 'create_credential_svc',
   title: 'Connect an account',
   description:
-    'A link for the user to connect an account of an app, good for fifteen minutes. Show it to the user; calls of the ' +
-    'app work once the account is connected.',
-  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+    'A link for the user to connect an account of an app, valid for 15 minutes. Show it to the user. Calls of the app ' +
+    'work after the account is connected.',
+  input: z.strictObject({ connectorId: z.string().describe('From list_connectors_svc.') }),
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   async run(scope, { connectorId: named }): Promise<JsonObject> {
     const { connector } = visibleConnector(scope, named);
@@ -289,11 +289,11 @@ const createCredentialTool = tool({
     if (action !== 'accept') {
       return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };
     }
-    return { ...link, next: 'The user has opened the link. Go on once the account is connected.' };
+    return { ...link, next: 'The user has opened the link. Continue when the account is connected.' };
   },
 });
 
-/** In the order of tools/list. */
+/** Built-in tools in the order of tools/list. */
 export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   listConnectors,
   getConnector,
@@ -386,9 +386,9 @@ function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {
 }
 
 function confirmationOf({ effects }: Action, confirms: Decision['confirms']): JsonObject {
-  const asked = effects.filter((effect) => confirms(effect));
-  if (asked.length === 0) return {};
+  const needed = effects.filter((effect) => confirms(effect));
+  if (needed.length === 0) return {};
   const when =
-    asked.length === effects.length ? 'It runs' : `When its values make it ${asked.join(' or ')}, it runs`;
+    needed.length === effects.length ? 'It runs' : `When its values make it ${needed.join(' or ')}, it runs`;
   return { confirmation: `${when} once the user has agreed to it.` };
 }

@@ -26,32 +26,32 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   let cachedVersion = context.catalog.version;
   const names = new Map<Environment, Map<string, Action>>();
 
-  const forgetOld = () => {
+  const dropStale = () => {
     if (cachedVersion === context.catalog.version) return;
     cachedVersion = context.catalog.version;
     cached.clear();
     names.clear();
   };
 
-  const keep = (key: string, visible: Visible): Visible => {
+  const cache = (key: string, visible: Visible): Visible => {
     cached.set(key, visible, { size: visible.listBytes.length });
     return visible;
   };
 
   return {
-    of(live, several) {
-      forgetOld();
-      const found = cached.get(live.shape) ?? keep(live.shape, see(context, live));
-      if (!several || several.size === 0 || found.direct.size === 0) return found;
-      const choosing = found.connectors
+    of(live, ambiguous) {
+      dropStale();
+      const found = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
+      if (!ambiguous || ambiguous.size === 0 || found.direct.size === 0) return found;
+      const toChoose = found.connectors
         .map(({ connector }) => connector.connectorId)
-        .filter((connectorId) => several.has(connectorId));
-      if (choosing.length === 0) return found;
-      const key = `${live.shape} ${choosing.join(' ')}`;
-      return cached.get(key) ?? keep(key, withAccounts(found, new Set(choosing)));
+        .filter((connectorId) => ambiguous.has(connectorId));
+      if (toChoose.length === 0) return found;
+      const key = `${live.shape} ${toChoose.join(' ')}`;
+      return cached.get(key) ?? cache(key, withAccounts(found, new Set(toChoose)));
     },
     actionOf(environment, toolName) {
-      forgetOld();
+      dropStale();
       let known = names.get(environment);
       if (!known) {
         known = namedActions(
@@ -81,12 +81,11 @@ function withAccounts(visible: Visible, connectorIds: ReadonlySet<string>): Visi
 
 const WHICH_ACCOUNT = {
   type: 'string',
-  description:
-    'Which account of the user, as list_credentials_svc names it. The user has several of this app.',
+  description: 'Account to use, from list_credentials_svc. The user has several of this app.',
 };
 
 /** Computes what a server shows. Also computes `connectors` unless they are passed. */
-export function see(
+export function computeVisible(
   { catalog, publicUrl }: Pick<Base, 'catalog' | 'publicUrl'>,
   live: LiveServer,
   connectors = visibleConnectors(catalog, live),
@@ -209,7 +208,7 @@ const PAGE_SHAPE = {
 };
 
 const DIRECTLY =
-  'Each action is a tool of its own, named after its app: call it at once with its parameters. execute_batch_svc runs ' +
+  'Each action is a tool of its own, named after its app: call it directly with its parameters. execute_batch_svc runs ' +
   'several actions at the same time; create_credential_svc connects an account.';
 const BY_DISCOVERY =
   'Find one with search_actions_svc, read its parameters with get_action_svc, run it with execute_action_svc (several ' +

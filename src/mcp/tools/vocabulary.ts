@@ -3,8 +3,7 @@ import { stemOf, wordsOf } from '../../lib/words.ts';
 /*
  * Words that people use for the same thing, in all apps. Words for one action only stand in the `synonyms` of its
  * connector file.
- * A line begins with the name of the thing. A phrase of several words counts as a whole. Other words may stand at
- * its `…`.
+ * A line begins with the name of the thing. A phrase matches only as a whole. Other words may be at its `…`.
  */
 const THINGS = `
 customer: customer, client, buyer, shopper, patron, payer, purchaser
@@ -110,7 +109,7 @@ merge: merge, accept, land
 schedule: schedule, later, tomorrow, set up, plan, book
 `;
 
-/** Words without meaning for a search. They are removed after phrases were found. */
+/** Words without meaning for a search. They are removed after phrases are matched. */
 const STOP_WORDS = new Set(
   (
     'a about again all also am an and any are as at be because been but by can could did do does doing for from had has have ' +
@@ -130,13 +129,13 @@ export interface Part {
   empty: boolean;
 }
 
-export interface Meaning {
+export interface ParsedText {
   parts: readonly Part[];
   /** Stems without stop words. */
   stems: string[];
   concepts: string[];
   /** Whether a word names a kind of work. */
-  worked: boolean;
+  hasWork: boolean;
 }
 
 interface Phrase {
@@ -150,56 +149,56 @@ interface Phrase {
 const MAX_GAP = 5;
 
 /** Phrases by their first stem, longest first, and the concepts that are kinds of work. */
-interface Book {
+interface PhraseIndex {
   phrases: ReadonlyMap<string, readonly Phrase[]>;
   works: ReadonlySet<string>;
 }
 
-let book: Book | undefined;
+let index: PhraseIndex | undefined;
 
-/** Reads the phrases at the first search, because reading them at the start would take a tenth of its time. */
-function bookOfPhrases(): Book {
-  return (book ??= {
+/** Reads the phrases at the first search, because they would be a tenth of the start's time. */
+function phraseIndex(): PhraseIndex {
+  return (index ??= {
     phrases: phrasesOf(`${THINGS}${WORK}`),
     works: new Set(WORK.split('\n').map((line) => conceptTerm(line.split(':')[0] ?? ''))),
   });
 }
 
-/** Returns the places of a phrase's words from here on; undefined when the phrase does not match. */
-function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: number): number[] | undefined {
-  const places: number[] = [];
+/** Returns the positions of a phrase's words, from `at` on; undefined when the phrase does not match. */
+function positionsOf({ words, gapped }: Phrase, stems: readonly string[], at: number): number[] | undefined {
+  const positions: number[] = [];
   let next = at;
   for (const word of words) {
-    const reach = gapped && places.length > 0 ? MAX_GAP : 0;
-    const place = stems.slice(next, next + reach + 1).indexOf(word);
+    const maxGap = gapped && positions.length > 0 ? MAX_GAP : 0;
+    const place = stems.slice(next, next + maxGap + 1).indexOf(word);
     if (place === -1) return undefined;
-    places.push(next + place);
+    positions.push(next + place);
     next += place + 1;
   }
-  return places;
+  return positions;
 }
 
 /**
- * Returns the concepts and stems of a text. The longest phrase at a word wins, and its words count for nothing else.
+ * Returns the concepts and stems of a text. Uses the longest phrase at each word. A word belongs to one phrase only.
  */
-export function meaningOf(text: string): Meaning {
-  const { phrases: known, works } = bookOfPhrases();
+export function parseText(text: string): ParsedText {
+  const { phrases: known, works } = phraseIndex();
   const words = wordsOf(text);
   const stems = words.map(stemOf);
-  const taken = new Set<number>();
+  const used = new Set<number>();
   const parts: Part[] = [];
   for (const [at, stem] of stems.entries()) {
-    if (taken.has(at)) continue;
+    if (used.has(at)) continue;
     const phrases = known.get(stem) ?? [];
     const found = phrases
-      .map((phrase) => ({ phrase, places: placesOf(phrase, stems, at) }))
-      .find(({ places }) => places?.every((place) => !taken.has(place)));
-    const places = found?.places ?? [at];
-    for (const place of places) taken.add(place);
+      .map((phrase) => ({ phrase, positions: positionsOf(phrase, stems, at) }))
+      .find(({ positions }) => positions?.every((place) => !used.has(place)));
+    const positions = found?.positions ?? [at];
+    for (const place of positions) used.add(place);
     parts.push({
-      words: places.map((place) => stems[place] ?? ''),
+      words: positions.map((place) => stems[place] ?? ''),
       concepts: found?.phrase.concepts ?? [],
-      empty: places.every((place) => STOP_WORDS.has(words[place] ?? '')),
+      empty: positions.every((place) => STOP_WORDS.has(words[place] ?? '')),
     });
   }
   const concepts = parts.flatMap((part) => part.concepts);
@@ -207,7 +206,7 @@ export function meaningOf(text: string): Meaning {
     parts,
     stems: parts.flatMap((part) => (part.empty ? [] : part.words)),
     concepts,
-    worked: concepts.some((concept) => works.has(concept)),
+    hasWork: concepts.some((concept) => works.has(concept)),
   };
 }
 
