@@ -13,7 +13,7 @@ import {
   rotateSecret,
   updateSubscription,
 } from '../../subscriptions/subscriptions.ts';
-import { defineRoute, type Whose } from '../server/route.ts';
+import { defineRoute, type OwnedTarget } from '../server/route.ts';
 import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const TAG = 'Webhooks';
@@ -96,9 +96,9 @@ export const ofSubscription = {
   auth: 'api_key' as const,
   user: 'existing' as const,
   params: z.strictObject({ subscriptionId: z.string() }),
-  theirs(
+  assertOwner(
     { db }: Pick<Base, 'db'>,
-    { environment, userId, params }: Whose<{ subscriptionId: string }>,
+    { environment, userId, params }: OwnedTarget<{ subscriptionId: string }>,
   ): Promise<unknown> {
     return requireSubscription(db, { environment, subscriptionId: params.subscriptionId }, { userId });
   },

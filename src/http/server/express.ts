@@ -45,7 +45,7 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
     next();
   });
   const surface = { context, logRequest: createRequestLog(context) };
-  for (const [prefix, some] of byPrefix(routes)) app.use(prefix, routerOf(surface, prefix, some));
+  for (const [prefix, group] of byPrefix(routes)) app.use(prefix, routerOf(surface, prefix, group));
   return app;
 }
 
@@ -58,7 +58,7 @@ function securityHeaders(context: Context): [name: string, value: string][] {
   const res = new ServerResponse(req);
   const set = helmet({
     strictTransportSecurity: context.publicUrl.startsWith('https:'),
-    // The Content-Security-Policy of a page says who may frame it. The old header could only contradict that.
+    // The Content-Security-Policy names the pages that may frame a page. X-Frame-Options could only contradict it.
     xFrameOptions: false,
   });
   set(req, res, () => {});

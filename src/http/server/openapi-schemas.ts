@@ -57,7 +57,7 @@ function convert(
   schema: z.ZodType,
   io: Io,
 ): { root: SchemaObject; definitions: Record<string, SchemaObject> } {
-  const shown: z.ZodType[] = [];
+  const replaced: z.ZodType[] = [];
   const printed = z.toJSONSchema(z.object({ root: schema }), {
     io,
     unrepresentable: 'any',
@@ -65,7 +65,7 @@ function convert(
     override({ zodSchema, jsonSchema }) {
       const { shownAs } = jsonSchema;
       if (shownAs instanceof z.ZodType) {
-        shown.push(shownAs);
+        replaced.push(shownAs);
         delete jsonSchema['shownAs'];
         delete jsonSchema['type'];
         jsonSchema.$ref = LOCAL + shownAs.meta()?.id;
@@ -77,7 +77,7 @@ function convert(
   });
   const { properties, $defs } = converted.parse(printed);
   const definitions: Record<string, SchemaObject> = { ...$defs };
-  for (const one of shown) {
+  for (const one of replaced) {
     const inner = convert(one, io);
     Object.assign(definitions, inner.definitions);
   }
@@ -128,10 +128,10 @@ function fields(value: unknown, place: Place): Record<string, SchemaObject> {
 
 /** Moves a default into the description. Generators treat a member with a default as always present. */
 function withoutDefault({ default: value, description = '', ...rest }: SchemaObject): SchemaObject {
-  const said = value === undefined || String(description).includes('Default:');
+  const isDocumented = value === undefined || String(description).includes('Default:');
   return {
     ...rest,
-    description: said ? description : `${String(description)} Default: \`${JSON.stringify(value)}\`.`,
+    description: isDocumented ? description : `${String(description)} Default: \`${JSON.stringify(value)}\`.`,
   };
 }
 

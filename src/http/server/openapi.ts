@@ -18,7 +18,7 @@ const TAGS: Record<string, string> = {
   'Connecting accounts': 'Links, pages and forms by which a person connects an account.',
   'Unified models': 'Records of apps in one form, and your own fields of them.',
   Webhooks: 'Subscriptions to events, and their deliveries.',
-  'Webhooks of apps': 'Where apps send their own webhooks.',
+  'Webhooks of apps': 'Addresses to which apps send their webhooks.',
   Workflows: 'Workflows, their versions, installations and runs.',
   Executions: 'The record of calls.',
   Administration: 'Settings, API keys and the record of administration.',
@@ -33,7 +33,7 @@ const TAGS: Record<string, string> = {
  */
 export function openApiDocument(routes: Route[], publicUrl: string): SchemaObject {
   const components = new Components();
-  // Answers come first, because a request's model gets a name of its own where it differs from theirs.
+  // Answers come first, because a request model gets its own name when it differs from the answers' model.
   components.schemaOf(errorBody, 'output', 'Error');
   const answers = new Map(routes.map((route) => [route, answersOf(route.spec, components)]));
   const paths: Record<string, SchemaObject> = {};

@@ -17,7 +17,7 @@ const MAX_TARGET = 500;
 /** Longest field name in a fault, characters. */
 const MAX_FIELD = 200;
 
-/** The input of a handler. All of it was checked. */
+/** The checked input of a handler. */
 export interface RouteInput<Params, Query, Body> {
   context: Context;
   caller: Caller;
@@ -26,7 +26,7 @@ export interface RouteInput<Params, Query, Body> {
   query: Query;
   body: Body;
   /**
-   * Reads the raw body of a route with `rawBody`. The handler calls it once it knows that it wants the body.
+   * Reads the raw body of a route with `rawBody`. The handler calls it after its own checks.
    * @throws GatehouseError as readBytes().
    */
   readRaw(room?: HeldRoom): Promise<Buffer>;
@@ -38,8 +38,8 @@ export interface RouteInput<Params, Query, Body> {
   signal: AbortSignal;
 }
 
-/** The user who must own the target, and the path that names the target. */
-export interface Whose<Params> {
+/** The target that the path names, and the user who must own it. */
+export interface OwnedTarget<Params> {
   environment: Environment;
   userId: string;
   params: Params;
@@ -91,10 +91,10 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
    */
   user?: 'required' | 'existing' | 'owner';
   /**
-   * Checks that a known user owns what the path names, before the handler. @throws the error for a missing target
-   * otherwise.
+   * Checks before the handler that the request's user owns the target of the path. @throws the error of a missing
+   * target
    */
-  theirs?(context: Context, whose: Whose<z.output<P>>): Promise<unknown>;
+  assertOwner?(context: Context, target: OwnedTarget<z.output<P>>): Promise<unknown>;
   /** Further request headers that the handler reads, with their descriptions. */
   headers?: Record<string, string>;
   params?: P;
@@ -143,7 +143,7 @@ export function defineRoute<
   Q extends Shape = Nothing,
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
-  const { handler, theirs, ...facts } = spec;
+  const { handler, assertOwner, ...facts } = spec;
   const bodyShape = spec.body ?? NO_BODY;
   return {
     method: spec.method,
@@ -155,8 +155,8 @@ export function defineRoute<
       let status = 500;
       try {
         if (spec.auth !== 'none')
-          await assertPage(context, request.req, { caller, cors: spec.cors === true });
-        if (spec.scope && caller !== NOBODY) assertScope(caller, spec.scope);
+          await assertOrigin(context, request.req, { caller, cors: spec.cors === true });
+        if (spec.scope && caller !== NO_CALLER) assertScope(caller, spec.scope);
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
@@ -168,8 +168,8 @@ export function defineRoute<
           query: query as z.output<Q>,
           body: body as z.output<B>,
         };
-        if (theirs && userId !== undefined) {
-          await theirs(context, { environment: caller.environment, userId, params: checked.params });
+        if (assertOwner && userId !== undefined) {
+          await assertOwner(context, { environment: caller.environment, userId, params: checked.params });
         }
         const reply = await handler({
           context,
@@ -207,7 +207,7 @@ function auditTarget(params: Record<string, unknown>): string | undefined {
   return withoutTokens(Object.values(params).map(String).join(' ')).slice(0, MAX_TARGET) || undefined;
 }
 
-const NOBODY: Caller = {
+const NO_CALLER: Caller = {
   kind: 'local',
   environment: 'development',
   label: 'nobody',
@@ -216,16 +216,16 @@ const NOBODY: Caller = {
 };
 
 async function authenticate(context: Context, auth: Auth, req: IncomingMessage): Promise<Caller> {
-  if (auth === 'none') return NOBODY;
+  if (auth === 'none') return NO_CALLER;
   if (auth === 'jwt_or_browser' && req.headers.authorization === undefined) {
-    if (browserOf(context, req.headers.cookie) !== undefined) return NOBODY;
+    if (browserOf(context, req.headers.cookie) !== undefined) return NO_CALLER;
   }
   const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
   if (auth === 'api_key' && caller.kind === 'jwt') {
-    throw new GatehouseError('forbidden', 'This operation takes an API key; a user JWT does not open it.');
+    throw new GatehouseError('forbidden', 'This operation needs an API key. A user JWT is not accepted.');
   }
   if (auth.startsWith('jwt') && caller.kind !== 'jwt') {
-    throw new GatehouseError('forbidden', "This operation takes a user's JWT; an API key does not open it.");
+    throw new GatehouseError('forbidden', "This operation needs a user's JWT. An API key is not accepted.");
   }
   return caller;
 }
@@ -251,7 +251,7 @@ function assertApiVersion(req: IncomingMessage): void {
  * connect routes, if the environment lists its origin.
  * @throws GatehouseError `forbidden`
  */
-async function assertPage(
+async function assertOrigin(
   context: Context,
   req: IncomingMessage,
   { caller, cors }: { caller: Caller; cors: boolean },
@@ -264,7 +264,7 @@ async function assertPage(
     caller,
     instead: 'a user JWT',
     refusal:
-      'Pages of this origin may not call this. An operator can add it to the origins of the settings, for connecting accounts alone.',
+      'Pages of this origin may not call this. An operator can add it to the origins of the settings, only for connecting accounts.',
   });
 }
 
@@ -305,10 +305,7 @@ async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknow
   return parse(schema, jsonFromBody(text), 'The body');
 }
 
-/**
- * Returns whether a request has a body. One without either header has none, so there is nothing to wait for (RFC
- * 9112 section 6.3).
- */
+/** Returns whether a request has a body. A request without these headers has none (RFC 9112 section 6.3). */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -335,8 +332,8 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
 }
 
 /**
- * Returns query values by name. A repeated name becomes a list, which every schema rejects. Otherwise one value
- * would win silently.
+ * Returns query values by name. A repeated name becomes a list, which every schema rejects. Otherwise all values but
+ * one would be ignored silently.
  */
 function queryValues(query: URLSearchParams): Record<string, string | string[]> {
   return Object.fromEntries(

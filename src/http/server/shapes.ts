@@ -5,19 +5,19 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
 /** Returns the schema of a whole number in a query string. */
-const whole = (name: string, { least, most, fallback }: { least: number; most: number; fallback: number }) =>
+const whole = (name: string, { min, max, fallback }: { min: number; max: number; fallback: number }) =>
   z
     .string()
-    .regex(/^-?\d{1,12}$/, `must be a whole number from ${least} to ${most}`)
+    .regex(/^-?\d{1,12}$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .refine((n) => n >= least && n <= most, `must be a whole number from ${least} to ${most}`)
+    .refine((n) => n >= min && n <= max, `must be a whole number from ${min} to ${max}`)
     .default(fallback)
     .meta({ description: name, type: 'integer' });
 
 /** The query of Gatehouse's own lists: `limit` and `offset`. */
 export const pageQuery = {
-  limit: whole('Records in a page.', { least: 1, most: 50, fallback: 50 }),
-  offset: whole('Records to skip.', { least: 0, most: 1_000_000_000, fallback: 0 }),
+  limit: whole('Records in a page.', { min: 1, max: 50, fallback: 50 }),
+  offset: whole('Records to skip.', { min: 0, max: 1_000_000_000, fallback: 0 }),
 };
 
 /** The query of lists with cursors. */
@@ -42,12 +42,12 @@ export function searchParamsOf(query: z.output<typeof anyQuery>): URLSearchParam
 }
 
 /** Returns the schema of a name in one line, without blanks around it. */
-export const label = (most: number) =>
+export const label = (max: number) =>
   z
     .string()
     .trim()
-    .min(1, `must be 1 to ${most} characters`)
-    .max(most, `must be 1 to ${most} characters`)
+    .min(1, `must be 1 to ${max} characters`)
+    .max(max, `must be 1 to ${max} characters`)
     .refine((text) => !hasControls(text), 'must not hold control characters');
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
