@@ -93,7 +93,7 @@ ${[...groups].map(([tag, endpoints]) => navigation(tag, endpoints)).join('\n')}
 <dt>Address</dt><dd><code>${escapeHtml(servers[0]?.url ?? '')}</code></dd>
 <dt>Authentication</dt><dd><code>Authorization: Bearer &lt;API key&gt;</code></dd>
 <dt>Version header</dt><dd><code>x-api-version: 2025-09</code> on connectors, users and credentials</dd>
-<dt>User header</dt><dd><code>x-svc-userid: &lt;userId&gt;</code> where something is done for an end user</dd>
+<dt>User header</dt><dd><code>x-svc-userid: &lt;userId&gt;</code> for operations on behalf of an end user</dd>
 <dt>Errors</dt><dd>One body everywhere: <code>{"error", "code", "requestId", "details"?}</code></dd>
 <dt>Lists</dt><dd><code>{"data", "pagination": {"hasMore", "nextOffset"?}}</code>, with <code>limit</code> (1–50) and <code>offset</code></dd>
 </dl>

@@ -42,7 +42,7 @@ export function docsRoutes(routes: () => Route[]): Route[] {
     tag: 'Service',
     summary: 'Redirect to the reference',
     auth: 'none',
-    success: { status: 303, description: 'On to /docs.', schema: z.string() },
+    success: { status: 303, description: 'Redirects to /docs.', schema: z.string() },
     handler: async () => ({ body: '', headers: { Location: '/docs' } }),
   });
   return [rootRoute, openApiRoute, docsRoute];

@@ -62,7 +62,7 @@ export function webRoutes(folder: string): Route[] {
       params: z.strictObject({ version: z.string(), name: z.string() }),
       success: { status: 200, description: 'The file.', schema: z.string(), contentType: 'text/javascript' },
       errors: ['not_found'],
-      // An older process may still serve pages of another release while processes are replaced.
+      // During an update, an older process may still serve pages with the version of another release.
       handler: async ({ params: { version, name }, header }) =>
         file(
           name,
@@ -106,9 +106,9 @@ function toPublicAddress(
   path: string,
 ): Reply | undefined {
   const ours = new URL(publicUrl);
-  const asked = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : ours;
-  if (asked.host === ours.host || asked.port !== ours.port) return undefined;
-  if (!isLoopback(asked.hostname) || !isLoopback(ours.hostname)) return undefined;
+  const requested = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : ours;
+  if (requested.host === ours.host || requested.port !== ours.port) return undefined;
+  if (!isLoopback(requested.hostname) || !isLoopback(ours.hostname)) return undefined;
   return { status: 307, body: '', headers: { Location: publicUrl + path } };
 }
 
@@ -139,8 +139,8 @@ function pageFacts(operationId: string, summary: string) {
 }
 
 /**
- * Returns the policy of a page. No page may frame a page behind a link. Only the page's script learns its
- * environment, so the logos of both are allowed.
+ * Returns the policy of a page. No page may frame a page behind a link. Its
+ * environment is not known yet, so the logos of both are allowed.
  */
 async function policyOf({ db }: Context, environment?: Environment) {
   const named = environment === undefined ? ENVIRONMENTS : [environment];

@@ -101,7 +101,7 @@ export const openConnectLinkRoute = defineRoute({
   operationId: 'openConnectLink',
   tag: 'Connecting accounts',
   summary: 'Open a connect link in this browser',
-  description: 'Binds the link to the browser, by a cookie. No other browser can go on with it.',
+  description: 'Binds the link to the browser, by a cookie. No other browser can use it then.',
   auth: 'none',
   params: linkParams,
   success: { status: 200, description: 'The session behind the link.', schema: session },
@@ -199,7 +199,7 @@ export const submitConnectFormRoute = defineRoute({
   operationId: 'submitConnectForm',
   summary: 'Connect an account by keys',
   description:
-    'Checked and tried at the third party like POST /users/{userId}/credentials. A rejection leaves the session open.',
+    'Checks and tries the keys as POST /users/{userId}/credentials does. After a rejection the session stays open.',
   cors: true,
   body: choice,
   success: {
@@ -235,7 +235,7 @@ export const authorizeConnectRoute = defineRoute({
   path: '/connect/sessions/{sessionId}/authorize',
   operationId: 'authorizeConnect',
   summary: 'Get the address of the consent page of an app',
-  description: 'Works only in the browser that opened the link. That browser returns with the consent.',
+  description: 'Works only in the browser that opened the link. The consent must end in the same browser.',
   body: choice,
   success: {
     status: 200,
@@ -260,7 +260,7 @@ export const cancelConnectRoute = defineRoute({
   method: 'POST',
   path: '/connect/sessions/{sessionId}/cancel',
   operationId: 'cancelConnect',
-  summary: 'Leave without connecting',
+  summary: 'Cancel a connect session',
   cors: true,
   body: z.strictObject({}).optional(),
   success: {
@@ -275,7 +275,7 @@ export const cancelConnectRoute = defineRoute({
     const closed = {
       success: false,
       error: 'closed',
-      message: 'Connecting was closed before it was done.',
+      message: 'The page was closed before the account was connected.',
     } as const;
     const ended = (await endSession(context.db, context, { sessionId: found.sessionId, ended: closed }))
       ? closed
@@ -284,7 +284,7 @@ export const cancelConnectRoute = defineRoute({
   },
 });
 
-/** Returns the connectors that a session may choose from; undefined means all. A reconnected account has one. */
+/** Returns the connectors that a session may choose from; undefined means all. A reconnected account has only its own. */
 async function connectorsOf(
   context: Context,
   owner: { environment: Environment; userId: string },
@@ -357,7 +357,7 @@ function assertOwnPage(context: Context, header: Header): void {
   if (foreignOrigin(context, { headers }) === undefined) return;
   throw new GatehouseError(
     'forbidden',
-    'Open the link itself: a page of another origin cannot do it for you.',
+    'A page of another origin cannot open this link. Open it in the browser itself.',
   );
 }
 

@@ -227,14 +227,14 @@ export const executeActionRoute = defineRoute({
   tag: 'Actions',
   summary: 'Run an action on behalf of a user',
   description:
-    'A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination` ' +
-    'over any paging of the app. Repeat with `nextOffset` until `hasMore` is false.',
+    'A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination`, ' +
+    'whatever paging the app uses. Repeat with `nextOffset` until `hasMore` is false.',
   auth: 'api_key',
   scope: 'actions:execute',
   apiVersion: true,
   user: 'required',
   headers: {
-    'Idempotency-Key': 'The same key and body within 24 hours gives the first answer again.',
+    'Idempotency-Key': 'A repeated key with the same body gets the first answer again, for 24 hours.',
     'x-credential-id': 'The credential to use, instead of `credentialId`.',
   },
   params: actionParams,
@@ -243,7 +243,7 @@ export const executeActionRoute = defineRoute({
       .string()
       .min(1)
       .optional()
-      .meta({ description: "Default: the user's single active one." }),
+      .meta({ description: "Default: the user's only active credential." }),
     actionId: z.string().optional().meta({ description: 'Must equal the id in the path.' }),
     input: jsonObject
       .default({})
@@ -259,7 +259,7 @@ export const executeActionRoute = defineRoute({
   errors: EXECUTION_ERRORS,
   async handler({ context, caller, requestId, params, body, userId, header, signal }) {
     if (body.actionId !== undefined && body.actionId !== params.actionId) {
-      throw invalidRequest([{ field: 'actionId', rule: `must be that of the path, ${params.actionId}` }]);
+      throw invalidRequest([{ field: 'actionId', rule: `must equal that of the path, ${params.actionId}` }]);
     }
     const idempotencyKey = header('idempotency-key');
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
@@ -311,8 +311,8 @@ function lineView(one: Action): z.input<typeof actionLine> {
   return { actionId, name, description, effect, list };
 }
 
-/** Returns the rare members of an action. Leaves out members that the action does not have. */
-function needsView({ effectWhen, authentication, scopes }: Action['definition']) {
+/** Returns the optional members that an action has. */
+function optionalView({ effectWhen, authentication, scopes }: Action['definition']) {
   return {
     ...(effectWhen.length > 0 ? { effectWhen } : {}),
     ...(authentication ? { authentication } : {}),
@@ -327,7 +327,7 @@ function actionView(one: Action): z.input<typeof action> {
     inputSchema: one.inputSchema,
     outputSchema: one.outputSchema,
     pagination: one.paging ? { style: one.paging.style } : null,
-    ...needsView(one.definition),
+    ...optionalView(one.definition),
     hash: one.hash,
   };
 }

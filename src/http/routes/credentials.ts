@@ -69,10 +69,10 @@ export const createCredentialRoute = defineRoute({
   operationId: 'createCredential',
   summary: 'Store a credential of a user',
   description:
-    'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
-    'encrypted. An account that the user has connected already keeps its credential: that one is renewed, with its id. ' +
-    'Accounts are compared by the id that the app tells, else by what was entered. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
-    'is a link to sign in; with `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is taken over.',
+    'Checks the data against the connector, tries it at the app where the connector has a call for that, and stores it ' +
+    'encrypted. An account that the user has connected before keeps its credential and id, with the new data. ' +
+    'Accounts are compared by the id that the app reports, else by the entered data. A key that the app refuses is ' +
+    '`credential_invalid` and is not stored. OAuth: the answer is a link to sign in. With `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is imported.',
   scope: 'credentials:write',
   params: userParams,
   body: z.strictObject({
@@ -92,7 +92,7 @@ export const createCredentialRoute = defineRoute({
   otherwise: {
     status: 200,
     description:
-      'OAuth: the link that the user opens to sign in. Single use, fifteen minutes. Otherwise: the credential that the ' +
+      'OAuth: the link that the user opens to sign in. Single use, valid for 15 minutes. Otherwise: the credential that the ' +
       'user already had for this account, renewed under the same id.',
     schema: z.union([z.object({ authorizationUrl: z.string(), expiresAt: time }), credentialShape]),
   },
@@ -172,8 +172,8 @@ export const updateCredentialRoute = defineRoute({
   operationId: 'updateCredential',
   summary: 'Rename a credential, mark it as the default, or replace a rotated key',
   description:
-    'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays. ' +
-    'Data of an account that another credential of the user holds is `credential_conflict`.',
+    'The given members of `data` replace the stored ones. All are checked as at creation. The id does not change. ' +
+    'Data of an account for which the user has another credential is `credential_conflict`.',
   scope: 'credentials:write',
   params,
   body: z.strictObject({
@@ -183,7 +183,7 @@ export const updateCredentialRoute = defineRoute({
       .optional()
       .meta({
         description:
-          'true: calls that name no credential use this one, and no other of the user and connector is the default any more. ' +
+          'true: calls that name no credential use this one. It replaces the previous default of the user and connector. ' +
           'false: there is no default. Without one, a user with several active accounts of an app has to choose.',
       }),
     data: data.optional(),
@@ -204,7 +204,7 @@ export const deletion = {
 };
 
 /**
- * Deletes a credential, after the sources and triggers of its account. @throws GatehouseError
+ * Ends the sources and triggers of a credential, then deletes it. @throws GatehouseError
  * `credential_not_found`
  */
 export async function removeCredential(context: Context, key: CredentialKey): Promise<void> {
@@ -237,8 +237,8 @@ export const checkCredentialRoute = defineRoute({
   operationId: 'checkCredential',
   summary: 'Test a credential at the third party',
   description:
-    'A credential that works is `active` again. A refused credential is `needs_reconnect`, with the ' +
-    'reason. `checked` is false, and nothing changes, when the connector has no call to try it with.',
+    'A credential that works becomes `active`. A refused credential becomes `needs_reconnect`, with the ' +
+    'reason. When the connector has no call for a test, `checked` is false and nothing changes.',
   scope: 'credentials:write',
   params,
   success: {
@@ -272,6 +272,6 @@ export function keyOf<P extends { userId: string }>({
   if (params.userId === userId) return { ...params, environment: caller.environment };
   throw new GatehouseError(
     'forbidden',
-    'x-svc-userid names another user than the path. Credentials are reached only by their own user.',
+    'x-svc-userid names another user than the path. A credential is available only to its own user.',
   );
 }

@@ -6,8 +6,8 @@ import { pagination } from '../server/shapes.ts';
 /** The members of each record to return. */
 export const fields = fieldsSchema.meta({
   description:
-    'Answer with these members of each record alone: dotted paths, through lists too, such as `customer.email` and ' +
-    '`lines.sku`; `\\.` is a dot of a name. `unmatchedFields` lists the members that no record has.',
+    'Return only these members of each record: dotted paths, also through lists, such as `customer.email` and ' +
+    '`lines.sku`. `\\.` is a dot in a name. `unmatchedFields` lists the members that no record has.',
 });
 
 /** Result of an action. */

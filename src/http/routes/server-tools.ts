@@ -19,8 +19,8 @@ export const listServerToolsRoute = defineRoute({
   operationId: 'listServerTools',
   summary: "List a server's tools and their token cost",
   description:
-    'With `format=tokens` the tools have sizes in place of definitions, largest first. Tokens are those ' +
-    'of name, description and input schema, which clients send to their model. They are estimated to within a tenth of the count of ' +
+    'With `format=tokens` the tools have sizes in place of definitions, largest first. Tokens count ' +
+    'the name, description and input schema, which clients send to their model. The estimate is within 10 % of ' +
     'the o200k tokenizer of OpenAI. The counts of other models differ by up to a third.',
   scope: 'servers:read',
   query: z.strictObject({

@@ -106,7 +106,7 @@ export const listServersRoute = defineRoute({
   operationId: 'listServers',
   summary: 'List MCP servers',
   description:
-    'Without limit and offset: the first 1,000. There is no cursor: a page is named by its offset. A JWT sees the servers that JWTs of its user made.',
+    'Without limit and offset: the first 1,000. Pages have an offset and no cursor. A JWT sees the servers that JWTs of its user created.',
   scope: 'servers:read',
   query: z.strictObject({
     limit: z.coerce
@@ -242,7 +242,7 @@ async function assertUserServersOn(context: Context, caller: Caller): Promise<vo
   if (userServers === 'on') return;
   throw new GatehouseError(
     'forbidden',
-    'Users may not make MCP servers in this environment (setting userServers).',
+    'Users may not create MCP servers in this environment (setting userServers).',
   );
 }
 

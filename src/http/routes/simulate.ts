@@ -29,7 +29,7 @@ export const simulateRoute = defineRoute({
     schema: z.object({
       outcome: z.enum(['runs', 'asks', 'denied', 'fails']).meta({
         description:
-          '`asks`: runs once its user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
+          '`asks`: runs after the user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
       }),
       rule: z.string().optional().meta({ description: 'The restriction that denies it or asks the user.' }),
       code: z.string().optional().meta({ description: 'The error code that the caller would get.' }),

@@ -34,7 +34,7 @@ const credentials = z
   .meta({ description: 'connectorId → credentialId. Default: the single active one of the user.' });
 const config = jsonObject.meta({ description: "Checked against the version's configurableFields." });
 const hookUrl = z.string().meta({ description: 'Address to POST to for starting a run. Shown only here.' });
-const query = z.strictObject(userQuery);
+const querySchema = z.strictObject(userQuery);
 const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
 
 /** Properties of routes for a user's own installation. Pages and servers may call them. */
@@ -46,7 +46,7 @@ const ofUser = {
   apiVersion: true,
   cors: true,
   params: workflowParams,
-  query,
+  query: querySchema,
 } as const;
 
 /** Properties of routes that move installations to another version. */
@@ -86,8 +86,8 @@ export const getInstallFormRoute = defineRoute({
     }),
   },
   errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],
-  async handler({ context, caller, params, query: asked }) {
-    const key = keyOf(caller, params, asked);
+  async handler({ context, caller, params, query }) {
+    const key = keyOf(caller, params, query);
     return { body: await formOf(context, key) };
   },
 });
@@ -97,7 +97,7 @@ export const installRoute = defineRoute({
   method: 'POST',
   operationId: 'installWorkflow',
   summary: 'Install a workflow for an end user',
-  description: 'The newest published version. A missing account is a 409 with the link that connects it.',
+  description: 'Installs the newest published version. If an account is missing: 409, with the link that connects it.',
   body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
   success: {
     status: 201,
@@ -109,9 +109,9 @@ export const installRoute = defineRoute({
   },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS, 'workflow_version_not_found', 'installation_exists'],
   audited: true,
-  async handler({ context, caller, params, query: asked, body }) {
-    const key = keyOf(caller, params, asked);
-    const made = await linked(context, key, install(context, key, body));
+  async handler({ context, caller, params, query, body }) {
+    const key = keyOf(caller, params, query);
+    const made = await withConnectLink(context, key, install(context, key, body));
     const { row, definition } = made;
     return {
       body: {
@@ -138,9 +138,9 @@ export const updateInstallationRoute = defineRoute({
   success: { status: 200, description: 'The installation as it is now.', schema: installation },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
   audited: true,
-  async handler({ context, caller, params, query: asked, body }) {
-    const key = keyOf(caller, params, asked);
-    const { row, definition } = await linked(context, key, updateInstallation(context, key, body));
+  async handler({ context, caller, params, query, body }) {
+    const key = keyOf(caller, params, query);
+    const { row, definition } = await withConnectLink(context, key, updateInstallation(context, key, body));
     return { body: describeInstallation(context, row, definition) };
   },
 });
@@ -158,8 +158,8 @@ export const uninstallRoute = defineRoute({
   },
   errors: [...NOT_FOUND],
   audited: true,
-  async handler({ context, caller, params, query: asked }) {
-    const key = keyOf(caller, params, asked);
+  async handler({ context, caller, params, query }) {
+    const key = keyOf(caller, params, query);
     await uninstall(context, key);
     return { body: { message: 'The workflow was uninstalled.', ...params, userId: key.userId } };
   },
@@ -176,9 +176,9 @@ export const listInstallationsRoute = defineRoute({
   query: z.strictObject({ ...cursorQuery, ...userQuery }),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(installation) },
   errors: ['workflow_not_found'],
-  async handler({ context, caller, params: { workflowId }, query: asked }) {
+  async handler({ context, caller, params: { workflowId }, query }) {
     await requireWorkflow(context.db, caller.environment, workflowId);
-    const { rows, ...end } = await listInstallations(context.db, { workflowId, ...asked });
+    const { rows, ...end } = await listInstallations(context.db, { workflowId, ...query });
     const data = [];
     for (const row of rows)
       data.push(describeInstallation(context, row, await definitionOf(context.db, row)));
@@ -197,8 +197,8 @@ export const rotateHookRoute = defineRoute({
   success: { status: 200, description: 'The new address.', schema: z.object({ hookUrl }) },
   errors: [...NOT_FOUND],
   audited: true,
-  async handler({ context, caller, params, query: asked }) {
-    const key = keyOf(caller, params, asked);
+  async handler({ context, caller, params, query }) {
+    const key = keyOf(caller, params, query);
     return { body: { hookUrl: await rotateHook(context, key) } };
   },
 });
@@ -213,7 +213,7 @@ export const upgradeRoute = defineRoute({
   summary: 'Upgrade an installed workflow for an end user',
   description:
     'Moves the installation to the newest version when that has the same configurable fields (names, types, formats, ' +
-    'enums, required ones). With others it must be reinstalled: false, with the reason. Runs under way finish on the ' +
+    'enums, required ones). Otherwise the user must install it again: `upgraded` is false, with the reason. Runs under way finish on the ' +
     'version they began with.',
   query: z.strictObject({
     userId: z.string().max(64).meta({ description: 'The end user.' }),
@@ -238,7 +238,7 @@ export const upgradeRoute = defineRoute({
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
   async handler({ context, caller, params, query: { userId, dryRun } }) {
     const key = { environment: caller.environment, ...params, userId };
-    return { body: await linked(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
+    return { body: await withConnectLink(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
   },
 });
 
@@ -273,8 +273,8 @@ export const upgradeAllRoute = defineRoute({
   operationId: 'upgradeAllInstallations',
   summary: 'Upgrade the installations of a workflow, all or a part',
   description:
-    'Each in a transaction of its own. Raising `percent` keeps everyone who is already upgraded, so a roll-out is 5, 25, 100. ' +
-    'Undo with rollback.',
+    'Upgrades each in its own transaction. A higher `percent` includes the users of a lower one, so a roll-out can be ' +
+    '5, 25, 100. Rollback undoes it for one user.',
   body: z.strictObject({
     percent: z.number().min(0).max(100).default(100),
     dryRun: z.boolean().default(false),
@@ -303,7 +303,7 @@ export const upgradeAllRoute = defineRoute({
 });
 
 /** Adds the link that connects a missing account to the error. */
-async function linked<T>(
+async function withConnectLink<T>(
   context: Context,
   { environment, userId }: { environment: Environment; userId: string },
   work: Promise<T>,

@@ -24,7 +24,7 @@ export const versionNumber = z
   .transform(Number)
   .meta({ type: 'integer' });
 
-/** The domain checks a definition, because it names faults by the kind of step. */
+/** Any object. src/workflows/check.ts checks it, because it names faults by the kind of step. */
 export const definitionBody = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
   .meta({ shownAs: definitionSchema });
@@ -139,8 +139,8 @@ function userOf(caller: Caller, { userId }: { userId?: string | undefined }): st
 }
 
 /** Returns the key of an installation: environment, path ids and end user. @throws GatehouseError as userOf() */
-export function keyOf<P extends object>(caller: Caller, params: P, asked: { userId?: string | undefined }) {
-  return { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+export function keyOf<P extends object>(caller: Caller, params: P, query: { userId?: string | undefined }) {
+  return { environment: caller.environment, ...params, userId: userOf(caller, query) };
 }
 
 /** Returns the user whose data is listed; undefined means all users. */
