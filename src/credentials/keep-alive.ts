@@ -78,10 +78,10 @@ async function renewOne(context: RefreshContext, credential: Credential): Promis
     if (!(error instanceof GatehouseError)) throw error;
     log.warn({ credentialId, connectorId, code: error.code }, 'idle credential not renewed');
   }
-  await putOff(context, credential);
+  await defer(context, credential);
 }
 
-async function putOff({ db, clock }: RefreshContext, { credentialId, version }: Credential): Promise<void> {
+async function defer({ db, clock }: RefreshContext, { credentialId, version }: Credential): Promise<void> {
   await db
     .updateTable('credentials')
     .set({ refresh_by: clock.now() + AGAIN_MS })

@@ -22,12 +22,12 @@ export function accountSwitchJob(context: Pick<Base, 'db' | 'clock'>): JobKind {
         .where('lease_until', '=', UNTIL_PRUNED)
         .executeTakeFirst();
       if (!held?.lease_token) return undefined;
-      const still = { lease_token: held.lease_token };
-      await pruneSeen(context.db, sourceId, { still, signal });
-      await pruneInbox(context.db, sourceId, { still, signal });
+      const onlyIf = { lease_token: held.lease_token };
+      await pruneSeen(context.db, sourceId, { onlyIf, signal });
+      await pruneInbox(context.db, sourceId, { onlyIf, signal });
       signal.throwIfAborted();
       // The lease differs when a further account switch happened during pruning. The job then runs again.
-      return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;
+      return (await begin(context, sourceId, onlyIf.lease_token)) ? undefined : 0;
     },
     // The job never gives up, because the new account publishes no events until it is done.
     gaveUp: async () => 0,

@@ -6,7 +6,7 @@ import { planJob } from '../runtime/jobs.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Tx } from '../store/schema.ts';
 import { UNTIL_PRUNED } from './source.ts';
-import { dropWaiting } from './source-records.ts';
+import { dropUnprocessed } from './source-records.ts';
 
 /** Switches or moves the sources of a credential whose account changed. */
 export function createAccountChanges(context: Pick<Base, 'clock'>): AccountChanges {
@@ -36,14 +36,14 @@ async function switchAccount(tx: Tx, context: Pick<Base, 'clock'>, credentialId:
       next_reconcile_at: null,
       lease_token: randomUUID(),
       lease_until: UNTIL_PRUNED,
-      // Work that started before the switch compares this time and stops (holdSame).
+      // Work that started before the switch compares this time and stops (lockSameSource).
       created_at: risingTo('created_at', now),
     })
     .where('credential_id', '=', credentialId)
     .returning('source_id')
     .execute();
   for (const { source_id: sourceId } of switched) {
-    await dropWaiting(tx, sourceId);
+    await dropUnprocessed(tx, sourceId);
     await restartBackfills(tx, sourceId);
     await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId } });
   }

@@ -26,7 +26,7 @@ export async function releaseIfUnconsumed(
  * Locks the source, so that polls and webhooks publish nothing until the transaction ends. A transaction that
  * removes a consumer locks the source first, as publishing does. Otherwise the two could deadlock.
  */
-export async function holdSource(tx: Tx, sourceId: string): Promise<void> {
+export async function lockSource(tx: Tx, sourceId: string): Promise<void> {
   await tx
     .updateTable('sources')
     .set((e) => ({ updated_at: e.ref('updated_at') }))
@@ -35,12 +35,12 @@ export async function holdSource(tx: Tx, sourceId: string): Promise<void> {
 }
 
 /**
- * Locks the source as holdSource() does, for a caller that read it earlier. It rejects the caller when
+ * Locks the source as lockSource() does, for a caller that read it earlier. It rejects the caller when
  * another account has replaced the account of the source since. Each switch raises `created_at`
  * (account-switch.ts).
  * @throws GatehouseError `unavailable` after such a switch.
  */
-export async function holdSame(
+export async function lockSameSource(
   tx: Tx,
   { sourceId, createdAt }: Pick<Source, 'sourceId' | 'createdAt'>,
 ): Promise<void> {

@@ -30,7 +30,7 @@ export interface Intake {
    * @throws GatehouseError `not_found` for an unknown address.
    */
   expect(connectorId: string, token: string): Promise<HookSender>;
-  /** Returns the memory in which the body of a webhook is received. Dispose it after accept(). */
+  /** Reserves memory for the body of a webhook. Dispose it after accept(). */
   hold(sender: HookSender): HeldRoom;
   /**
    * Receives a webhook. It checks the signature by the scheme of the connector file. It stores the webhook

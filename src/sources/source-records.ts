@@ -21,7 +21,7 @@ import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
  * Sources resumed at once. SQLite accepts this many parameters in a statement, and this many polls are enough
  * to start.
  */
-const MOST_RESUMED = 500;
+const MAX_RESUMED = 500;
 
 /** Model of an account that a consumer subscribes to. */
 export interface SourceOptions {
@@ -84,7 +84,7 @@ export async function ensureSource(
   if (found) {
     const set = { ...row, created_at: risingTo('created_at', now) };
     await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
-    await dropWaiting(tx, sourceId);
+    await dropUnprocessed(tx, sourceId);
   } else {
     const made = await tx
       .insertInto('sources')
@@ -131,8 +131,8 @@ async function pollSoon(
     .execute();
 }
 
-/** Drops the webhooks that wait from the time before the new consumer. */
-export async function dropWaiting(tx: Tx, sourceId: string): Promise<void> {
+/** Deletes unprocessed webhooks, which are from the time before the new consumer. */
+export async function dropUnprocessed(tx: Tx, sourceId: string): Promise<void> {
   await tx.deleteFrom('inbox').where('source_id', '=', sourceId).where('processed_at', 'is', null).execute();
 }
 
@@ -168,19 +168,19 @@ export async function releaseSource(
  * batches. A million rows that a foreign key deletes would block other writers for seconds.
  */
 export async function deleteSource({ db }: Pick<Base, 'db'>, sourceId: string): Promise<void> {
-  await pruneSeen(db, sourceId, { still: { status: 'ending' } });
-  await pruneInbox(db, sourceId, { still: { status: 'ending' } });
+  await pruneSeen(db, sourceId, { onlyIf: { status: 'ending' } });
+  await pruneInbox(db, sourceId, { onlyIf: { status: 'ending' } });
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
 /** Condition under which the rows of a source are still to be pruned. */
-type Still = { status: 'ending' } | { lease_token: string };
+type Condition = { status: 'ending' } | { lease_token: string };
 
 /** Prunes the keys of records of a source while the condition holds. */
 export async function pruneSeen(
   db: Db,
   sourceId: string,
-  { still, signal }: { still: Still; signal?: AbortSignal | undefined },
+  { onlyIf, signal }: { onlyIf: Condition; signal?: AbortSignal | undefined },
 ): Promise<void> {
   await deleteInBatches(
     (limit) =>
@@ -190,7 +190,7 @@ export async function pruneSeen(
         .where('key', 'in', (some) =>
           some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
         )
-        .where((e) => isStill(e, sourceId, still))
+        .where((e) => holds(e, sourceId, onlyIf))
         .executeTakeFirst(),
     signal,
   );
@@ -200,7 +200,7 @@ export async function pruneSeen(
 export async function pruneInbox(
   db: Db,
   sourceId: string,
-  { still, signal }: { still: Still; signal?: AbortSignal | undefined },
+  { onlyIf, signal }: { onlyIf: Condition; signal?: AbortSignal | undefined },
 ): Promise<void> {
   await deleteInBatches(
     (limit) =>
@@ -209,29 +209,29 @@ export async function pruneInbox(
         .where('inbox_id', 'in', (some) =>
           some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
         )
-        .where((e) => isStill(e, sourceId, still))
+        .where((e) => holds(e, sourceId, onlyIf))
         .executeTakeFirst(),
     signal,
   );
 }
 
-function isStill(e: ExpressionBuilder<Tables, 'seen' | 'inbox'>, sourceId: string, still: Still) {
+function holds(e: ExpressionBuilder<Tables, 'seen' | 'inbox'>, sourceId: string, onlyIf: Condition) {
   return e.exists(
     e
       .selectFrom('sources')
       .select('source_id')
-      .where((source) => source.and({ source_id: sourceId, ...still })),
+      .where((source) => source.and({ source_id: sourceId, ...onlyIf })),
   );
 }
 
 /** Claims due sources for this process, under a lease of LEASE_MS. */
 export async function claimSources(
   { db, clock }: Pick<Base, 'db' | 'clock'>,
-  most: number,
+  limit: number,
 ): Promise<Source[]> {
-  if (most <= 0) return [];
+  if (limit <= 0) return [];
   const now = clock.now();
-  // A select comes first, because an update takes SQLite's only writer even when it finds nothing.
+  // A select comes first, because an update takes SQLite's only write lock even when it matches no row.
   const due = await db
     .selectFrom('sources')
     .select('source_id')
@@ -239,7 +239,7 @@ export async function claimSources(
     .where('next_poll_at', '<=', now)
     .where(isUnleased('sources', now))
     .orderBy('next_poll_at')
-    .limit(most)
+    .limit(limit)
     .execute();
   if (due.length === 0) return [];
   const rows = await db
@@ -280,15 +280,15 @@ export async function renewLease(
 /** Resumes suspended sources whose credential works again. They continue from their cursor. */
 export async function resumeSources({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
-  const able = await db
+  const resumable = await db
     .selectFrom('sources')
     .innerJoin('credentials', 'credentials.credential_id', 'sources.credential_id')
     .select('sources.source_id')
     .where('sources.status', '=', 'suspended')
     .where('credentials.state', '=', 'active')
-    .limit(MOST_RESUMED)
+    .limit(MAX_RESUMED)
     .execute();
-  if (able.length === 0) return;
+  if (resumable.length === 0) return;
   await db
     .updateTable('sources')
     .set({ status: 'active', reason: null, failures: 0, next_poll_at: now, updated_at: now })
@@ -296,7 +296,7 @@ export async function resumeSources({ db, clock }: Pick<Base, 'db' | 'clock'>): 
     .where(
       'source_id',
       'in',
-      able.map((row) => row.source_id),
+      resumable.map((row) => row.source_id),
     )
     .execute();
 }

@@ -5,7 +5,7 @@ import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../../unified/map.ts';
-import { holdSame } from '../consumers.ts';
+import { lockSameSource } from '../consumers.ts';
 import { LARGEST_SKEW_MS, knownAmong } from './record-changes.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish } from '../../outbox/publish.ts';
@@ -98,7 +98,7 @@ async function sendBatch(
   { subscriptionId, records }: { subscriptionId: string; records: readonly Unified[] },
 ): Promise<Left> {
   const left = await context.db.transaction().execute(async (tx): Promise<Left> => {
-    await holdSame(tx, source);
+    await lockSameSource(tx, source);
     const row = await tx
       .selectFrom('subscriptions')
       .select(['status', 'backfill', 'backfill_after'])

@@ -4,7 +4,7 @@ import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { unifiedId } from '../../unified/unified-ids.ts';
-import { deletionsAreConsumed, holdSame } from '../consumers.ts';
+import { deletionsAreConsumed, lockSameSource } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
 import { reportGapRisk } from '../../outbox/operator-events.ts';
 import type { PollContext } from './poll.ts';
@@ -123,7 +123,7 @@ async function confirm(
   await storeAttempt(context, source, remoteId);
   if (!(await isGone(context, source, { remoteId, signal }))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
-    await holdSame(tx, source);
+    await lockSameSource(tx, source);
     const deleteKeys = (keys: string[]) =>
       tx
         .deleteFrom('seen')
@@ -142,7 +142,7 @@ async function confirm(
 async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {
   const now = clock.now();
   await db.transaction().execute(async (tx) => {
-    await holdSame(tx, source);
+    await lockSameSource(tx, source);
     await tx
       .insertInto('seen')
       .values({ source_id: source.sourceId, key: `a:${remoteId}`, seen_at: now })
@@ -177,7 +177,7 @@ async function storeListed(
 ): Promise<void> {
   for (let at = 0; at < remoteIds.length; at += KEYS_AT_ONCE) {
     await db.transaction().execute(async (tx) => {
-      await holdSame(tx, source);
+      await lockSameSource(tx, source);
       await tx
         .insertInto('seen')
         .values(

@@ -95,25 +95,25 @@ export async function readSince(context: UpstreamContext, options: ListingOption
     readWhole(state, actionId),
   );
   const groups = sha256(canonicalJson(inputs));
-  const isWhereItWas = from === undefined || from.groups === groups;
-  const first = isWhereItWas ? await readOnce(state, inputs, from) : undefined;
+  const hasSameLists = from === undefined || from.groups === groups;
+  const first = hasSameLists ? await walkPages(state, inputs, from) : undefined;
   const startedAt = from?.until ?? readUntil(state);
   const done: Listing = {
     records,
     startedAt,
     appTime: appTimeOf(state),
-    aheadMs: isBelieved(state) ? (state.date ?? 0) - state.datedAt : 0,
+    aheadMs: hasPlausibleDate(state) ? (state.date ?? 0) - state.datedAt : 0,
     continuation: undefined,
     again: undefined,
     unstable: false,
     refusal: undefined,
     unreadable: state.unreadable,
   };
-  // The app dropped the cursor, or the record that it named, or has other lists now.
+  // The app dropped the cursor or the record that it named, or the model has other lists now.
   if (!first || first.refusal) {
     const before = from ?? { since: options.since ?? null, until: startedAt, pass: 1 };
     return before.pass < MAX_WALKS
-      ? { ...done, continuation: startOver(before, groups) }
+      ? { ...done, continuation: nextWalk(before, groups) }
       : { ...done, unstable: true, refusal: first?.refusal };
   }
   if (first.isStuck) return { ...done, unstable: true };
@@ -122,11 +122,11 @@ export async function readSince(context: UpstreamContext, options: ListingOption
     return { ...done, continuation: { ...first.stoppedAt, groups, until: startedAt, pass, isFruitful } };
   }
   if (first.paging !== 'offset' && first.paging !== 'page') return done;
-  if (from) return { ...done, again: startOver(from, groups) };
-  // A list of one page is one answer, which is consistent in itself.
+  if (from) return { ...done, again: nextWalk(from, groups) };
+  // One page is one answer, so no record can slip between pages.
   if (first.pages < 2) return done;
   for (let pass = 2; pass <= MAX_WALKS; pass++) {
-    const { stoppedAt, isFruitful, isStuck } = await readOnce(state, inputs, undefined);
+    const { stoppedAt, isFruitful, isStuck } = await walkPages(state, inputs, undefined);
     if (isStuck) break;
     if (stoppedAt)
       return { ...done, continuation: { ...stoppedAt, groups, until: startedAt, pass, isFruitful } };
@@ -153,7 +153,7 @@ export async function continueListing(
 
 const BEGINNING = { offset: 0, isPromised: false, reached: null, position: null };
 
-function startOver(
+function nextWalk(
   { since, until, pass }: Pick<Continuation, 'since' | 'until' | 'pass'>,
   groups: string,
 ): Continuation {
@@ -185,13 +185,13 @@ interface ListingState {
  * Returns whether the Date header is plausible. With a header that is more than a day off, all records or
  * none would be new.
  */
-function isBelieved({ date, options: { now } }: ListingState): boolean {
+function hasPlausibleDate({ date, options: { now } }: ListingState): boolean {
   return date !== undefined && Math.abs(date - now) <= DAY;
 }
 
 /** Returns the app's time by its Date header, or ours without a plausible one. */
 function appTimeOf(state: ListingState): number {
-  return isBelieved(state) ? (state.date ?? 0) : state.options.now;
+  return hasPlausibleDate(state) ? (state.date ?? 0) : state.options.now;
 }
 
 /**
@@ -233,7 +233,7 @@ interface PageWalk {
   refusal: GatehouseError | undefined;
 }
 
-async function readOnce(
+async function walkPages(
   state: ListingState,
   inputs: readonly JsonObject[],
   from: Continuation | undefined,
@@ -306,8 +306,8 @@ async function readOnce(
         if (!records.has(id) && isSettled(model, record, settledUntil(state))) walk.isFruitful = true;
         records.set(id, record);
       }
-      const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
-      if (!page.hasMore || passedAll || page.records.length === 0) break;
+      const reachedOld = model.poll.order === 'descending' && old === page.records.length && old > 0;
+      if (!page.hasMore || reachedOld || page.records.length === 0) break;
       if (known === page.records.length) return { ...walk, isStuck: true };
       if (
         walk.pages >= MAX_PAGES ||
@@ -378,15 +378,15 @@ function sourceOf(state: ListingState, actionId: string, input: JsonObject): Lis
 }
 
 function positionsInMemory(start: Continuation['position'] | undefined): Positions {
-  const kept: Position[] = start ? [{ ...start, cursor: start.cursor }] : [];
+  const stored: Position[] = start ? [{ ...start, cursor: start.cursor }] : [];
   return {
-    nearest: async (offset) => kept.findLast((position) => position.offset <= offset),
+    nearest: async (offset) => stored.findLast((position) => position.offset <= offset),
     async remember(positions) {
-      kept.push(...positions);
-      kept.splice(0, Math.max(0, kept.length - 2));
+      stored.push(...positions);
+      stored.splice(0, Math.max(0, stored.length - 2));
     },
     async forget() {
-      kept.length = 0;
+      stored.length = 0;
     },
   };
 }

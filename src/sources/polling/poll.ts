@@ -14,7 +14,7 @@ import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
 import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts';
-import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './record-changes.ts';
+import { LARGEST_SKEW_MS, hasNew, recordChanges, recordUnreadable } from './record-changes.ts';
 import { continueListing, readSince, type Unreadable } from './listing.ts';
 import { beganAt, knownFrom } from './record-times.ts';
 import type { Continuation, Source } from '../source.ts';
@@ -39,9 +39,9 @@ export type PollContext = Pick<
   | 'runs'
 >;
 
-/** Factor between the shortest interval and that of an idle source, and the growth per poll. */
-const SLOWEST = 5;
-const SLOWER = 1.5;
+/** Largest factor by which an idle source is polled less often, and the factor of each idle poll. */
+const MAX_SLOWDOWN = 5;
+const SLOWDOWN = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
 /** Jitter of all waits, so that sources that started together drift apart. */
 const JITTER = 0.1;
@@ -99,7 +99,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
-  // The credential of the last attempt, renewed or not, because a refusal concerns that one.
+  // The credential of the last attempt, renewed or not, because the app's refusal concerns it.
   let latest = credential;
   const listing = await withFreshTokens(context, { connector, credential }, (fresh) => {
     latest = fresh;
@@ -135,7 +135,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     if (span.baseline || at === undefined || at <= listing.appTime - lagMs || lagMs === 0) unified.push(one);
     if (at === undefined || at <= until) unchanging.push(one);
   }
-  const next = await continueListing(listing, from, () => hasNews(context.db, source.sourceId, unchanging));
+  const next = await continueListing(listing, from, () => hasNew(context.db, source.sourceId, unchanging));
   const baselineAt = source.baselineAt ?? beganAt(source, listing) - lagMs;
   const deliveries = await commit(
     context,
@@ -213,17 +213,17 @@ async function commit(context: PollContext, source: Source, result: PollResult):
   const failures = refusal === undefined ? 0 : source.failures + 1;
   const deliveries = await context.pollCommits.add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
-    const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
+    const idleMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // The wait keeps an endless list from being read without a pause.
     const waitMs = continuation
       ? CONTINUE_AFTER_MS
       : refusal
         ? waitAfterFailures(source, failures)
-        : jitter(restMs, JITTER);
+        : jitter(idleMs, JITTER);
     // True when ensureSource() shortened the interval for a new consumer during this poll.
     const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
     const shortestMs = context.config.pollIntervalSeconds * SECOND;
-    const soonMs = refusal ? waitMs : Math.min(waitMs, jitter(shortestMs, JITTER));
+    const resetMs = refusal ? waitMs : Math.min(waitMs, jitter(shortestMs, JITTER));
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
@@ -233,7 +233,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
         interval_ms: sql<number>`case when ${isReset} then interval_ms else ${intervalMs} end`,
         // A time that changed during this poll requests another poll, so it stays.
         next_poll_at: sql<number>`case when next_poll_at <> ${source.nextPollAt} then next_poll_at
-          when ${isReset} then ${now + soonMs} else ${now + waitMs} end`,
+          when ${isReset} then ${now + resetMs} else ${now + waitMs} end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jitter(DAY, JITTER) }
           : {}),
@@ -300,17 +300,20 @@ async function recordAll(
 function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Source, busy: boolean): number {
   const shortest = config.pollIntervalSeconds * SECOND;
   if (busy || cursorUntil === null) return shortest;
-  return Math.round(Math.min(shortest * SLOWEST, Math.max(shortest, intervalMs * SLOWER)));
+  return Math.round(Math.min(shortest * MAX_SLOWDOWN, Math.max(shortest, intervalMs * SLOWDOWN)));
 }
 
 async function onPollFailed(context: PollContext, source: Source, error: unknown): Promise<void> {
   const now = context.clock.now();
   const known = error instanceof GatehouseError;
-  const stops = known && error.code === 'credential_invalid' && !(await isActive(context, source));
+  const suspends = known && error.code === 'credential_invalid' && !(await isActive(context, source));
   const failures = source.failures + 1;
-  const asked =
+  const seconds =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
-  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), waitAfterFailures(source, failures));
+  const waitMs = Math.max(
+    Math.min(seconds * SECOND, LONGEST_BACKOFF_MS),
+    waitAfterFailures(source, failures),
+  );
   const facts = known ? { code: error.code } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
@@ -321,7 +324,7 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
-        status: stops ? 'suspended' : 'active',
+        status: suspends ? 'suspended' : 'active',
         reason: reason.slice(0, 500),
         failures,
         next_poll_at: now + waitMs,
@@ -333,7 +336,7 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     // The operator is notified separately of a credential that does not work.
-    if (numUpdatedRows === 0n || stops || failures !== FAILURES_REPORTED) return;
+    if (numUpdatedRows === 0n || suspends || failures !== FAILURES_REPORTED) return;
     await reportGapRiskIn(tx, context, {
       source,
       reason: `${failures} polls in a row failed, the last one so: ${reason}`,

@@ -10,9 +10,8 @@ import { pollBy, type Source } from '../source.ts';
 import { sha256 } from '../../lib/sha256.ts';
 
 /**
- * An unknown record that is older than this, against the cursor, is not "created": its key may have been
- * pruned. The time is half of the retention of keys (prune.ts). A clock that was ahead for days thus makes no
- * old record new.
+ * Age, against the cursor, from which an unknown record is not "created", because its key may have been pruned.
+ * It is half of the retention of keys (prune.ts), so a clock that was days ahead makes no old record new.
  */
 const NEW_WITHIN_MS = 15 * DAY;
 /** Largest assumed difference between an app's clock and ours, while the app's clock is unknown. */
@@ -113,12 +112,12 @@ export async function recordChanges(
     if (!key) continue;
     const isNew = fresh.has(key.created);
     const known = newest.get(unified.remoteId);
-    const isChanged = fresh.has(key.version) || isReturned(unified, key.state, known);
+    const isChanged = fresh.has(key.version) || isReverted(unified, key.state, known);
     // A record that occurs twice in one batch counts once.
     fresh.delete(key.created);
     fresh.delete(key.version);
-    const since = deleted.get(unified.remoteId);
-    if (since === 'late') continue;
+    const deletion = deleted.get(unified.remoteId);
+    if (deletion === 'late') continue;
     if (isChanged && isOlder(unified, known, listedFrom)) {
       if (topic !== 'created') late.push(key.version);
       continue;
@@ -130,13 +129,13 @@ export async function recordChanges(
     if (isUpdate) changed.add(unified.remoteId);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     const event = isNew
-      ? (firstEvent(source, unified, { topic, knownFrom }) ?? (since && 'updated'))
+      ? (firstEvent(source, unified, { topic, knownFrom }) ?? (deletion && 'updated'))
       : isUpdate && 'updated';
     if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
   }
   await storeStates(tx, source.sourceId, { remoteIds: changed, newest });
   await deleteKeys(tx, source.sourceId, late);
-  // Only the app knows whether a late observation is an earlier state or the present one. A poll asks it.
+  // A late observation may be an earlier state or the present one. A later poll finds out which.
   if (late.length > 0 || [...deleted.values()].includes('late'))
     await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
   if (events.length === 0) return 0;
@@ -167,10 +166,10 @@ async function storedFacts(
 }
 
 /**
- * Returns the time of an observation. A time in the future was stored while our clock was ahead, so it counts
- * as long ago.
+ * Returns the time of an observation. A time in the future was stored while our clock was ahead. It becomes 0,
+ * long ago.
  */
-function momentOf({ seenAt }: StoredFacts, now: number): number {
+function observedAt({ seenAt }: StoredFacts, now: number): number {
   return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
 }
 
@@ -181,7 +180,7 @@ async function newestStates(
 ): Promise<Map<string, Newest>> {
   const found = new Map<string, Newest>();
   for (const [remoteId, one] of await storedFacts(stored, 'c', records))
-    if (one.state !== null) found.set(remoteId, { state: one.state, seenAt: momentOf(one, now) });
+    if (one.state !== null) found.set(remoteId, { state: one.state, seenAt: observedAt(one, now) });
   return found;
 }
 
@@ -208,7 +207,7 @@ function hasNoChangeTime({ createdAt, updatedAt }: Unified): boolean {
  * Returns true when a record without a time of change went back to an earlier state. That is a change as
  * well.
  */
-function isReturned(record: Unified, state: string, newest: Newest | undefined): boolean {
+function isReverted(record: Unified, state: string, newest: Newest | undefined): boolean {
   if (!newest || newest.state === state || !hasNoChangeTime(record)) return false;
   return newest.state.startsWith(`${record.updatedAt ?? ''}:`);
 }
@@ -239,30 +238,30 @@ async function storeStates(
 
 /**
  * Finds the new records that have a stored deletion. `late`: an observation that may precede the deletion;
- * its keys are deleted again. `back`: the record changed after its deletion, or the app listed it later. It
+ * its keys are deleted again. `returned`: the record changed after its deletion, or the app listed it later. It
  * exists again and can be deleted again.
  */
 async function storedDeletions(
   stored: StoredKeys,
   records: readonly Unified[],
   { listedFrom, now }: { listedFrom: number; now: number },
-): Promise<Map<string, 'late' | 'back'>> {
-  const found = new Map<string, 'late' | 'back'>();
+): Promise<Map<string, 'late' | 'returned'>> {
+  const found = new Map<string, 'late' | 'returned'>();
   const deletions = await storedFacts(stored, 'd', records);
   for (const { remoteId, updatedAt } of records) {
     const deletion = deletions.get(remoteId);
     if (!deletion) continue;
-    const at = momentOf(deletion, now);
+    const at = observedAt(deletion, now);
     // The deletion's time is by our clock, and the time of change by the app's.
     const isLate = listedFrom <= at && updatedAt !== undefined && updatedAt <= at + LARGEST_SKEW_MS;
-    if (!isLate || !found.has(remoteId)) found.set(remoteId, isLate ? 'late' : 'back');
+    if (!isLate || !found.has(remoteId)) found.set(remoteId, isLate ? 'late' : 'returned');
   }
-  const forgotten = records.flatMap((record) => {
+  const staleKeys = records.flatMap((record) => {
     const { created, version } = keysOf(record);
-    const since = found.get(record.remoteId);
-    return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
+    const deletion = found.get(record.remoteId);
+    return deletion === 'late' ? [created, version] : deletion ? [`d:${record.remoteId}`] : [];
   });
-  await deleteKeys(stored.tx, stored.sourceId, forgotten);
+  await deleteKeys(stored.tx, stored.sourceId, staleKeys);
   return found;
 }
 
@@ -272,9 +271,9 @@ async function deleteKeys(tx: Tx, sourceId: string, keys: readonly string[]): Pr
 }
 
 /** Returns true when a poll delivered an unknown record or an unknown state of one. */
-export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
-  const each = new Set(records.map((record) => keysOf(record).version));
-  for (const keys of chunksOf([...each])) {
+export async function hasNew(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
+  const versions = new Set(records.map((record) => keysOf(record).version));
+  for (const keys of chunksOf([...versions])) {
     const known = await db
       .selectFrom('seen')
       .select((found) => found.fn.countAll().as('count'))
@@ -339,9 +338,9 @@ export async function recordDeletion(
 }
 
 /**
- * Returns the event of an unknown record. Undefined for a record from before collecting began that only
- * became visible late. A "created" webhook is believed for a record of any age: a checkout is an order once
- * it is done. An "updated" webhook is believed where the record has no time of change.
+ * Returns the event of an unknown record; undefined for a record that is older than the source and became visible
+ * late. A "created" webhook counts for a record of any age, because a completed checkout becomes an order. An
+ * "updated" webhook counts where the record has no time of change.
  */
 function firstEvent(
   source: Source,
@@ -353,8 +352,8 @@ function firstEvent(
   const began = beganAt(source);
   const newFrom = Math.max(began, (source.cursorUntil ?? 0) - NEW_WITHIN_MS);
   if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
-  const isSaid = topic === 'updated' && hasNoChangeTime(unified);
-  return isSaid || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
+  const isReported = topic === 'updated' && hasNoChangeTime(unified);
+  return isReported || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 
 /**

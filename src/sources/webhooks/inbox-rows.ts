@@ -20,10 +20,10 @@ export const BATCH_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 12;
 const SHORTEST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 30 * MINUTE;
-/** Age of a webhook from which its app counts as failing for this record, and no longer as down. */
+/** Age of a webhook from which a failure counts as its own, and no longer as an outage of its app. */
 const LONGEST_OUTAGE_MS = 7 * DAY;
 /** Wait of webhooks while the app is down, its account must be reconnected, or its connector is missing. */
-export const REST_MS = MINUTE;
+export const PAUSE_MS = MINUTE;
 
 /** Ids of due webhooks, and the total length of their bodies. */
 export interface Due {
@@ -77,7 +77,7 @@ export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]>
  * Postpones the webhooks of a source, or of some of its topics, without reading them and without counting an
  * attempt.
  */
-export async function putOff(
+export async function defer(
   { db, store }: PollContext,
   sourceId: string,
   { until, topics }: { until: number; topics?: readonly string[] },
@@ -96,7 +96,7 @@ export async function putOff(
           .where('next_at', '<', until)
           .$if(topics !== undefined, (query) => query.where('topic', 'in', topics ?? []))
           .limit(limit)
-          // A row that another process locks is done by then, or the next look finds it.
+          // Another process may finish a row that it locks. Otherwise the next query finds the row.
           .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
       )
       .executeTakeFirst(),
@@ -132,12 +132,12 @@ export async function postpone(
     return giveUp(context, source, { row, attempts, reason });
   }
   context.log.warn(facts, 'webhook postponed');
-  const wishedMs = isOut ? age : SHORTEST_RETRY_MS * 3 ** Math.min(attempts - 1, 8);
+  const waitMs = isOut ? age : SHORTEST_RETRY_MS * 3 ** Math.min(attempts - 1, 8);
   await context.db
     .updateTable('inbox')
     .set({
       attempts,
-      next_at: now + Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, wishedMs)),
+      next_at: now + Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, waitMs)),
       error: reason,
     })
     .where('inbox_id', '=', row.inbox_id)

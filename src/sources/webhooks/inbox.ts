@@ -4,16 +4,16 @@ import { GatehouseError, type ErrorCode } from '../../lib/errors.ts';
 import { parseJson, type Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
-import { holdSame } from '../consumers.ts';
+import { lockSameSource } from '../consumers.ts';
 import type { Round } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
   nextDue,
   postpone,
-  putOff,
+  defer,
   readDue,
-  REST_MS,
+  PAUSE_MS,
   type Due,
   type Row,
 } from './inbox-rows.ts';
@@ -131,7 +131,7 @@ async function interpretBatch(context: PollContext, due: Due, reading: Reading):
   if (!connector || source.isPruning) {
     // The connector file may return soon, and polls wait for it as well. Webhooks that were stored during an
     // account switch are pruned with the other rows (account-switch-job.ts).
-    await putOff(context, sourceId, { until: context.clock.now() + REST_MS });
+    await defer(context, sourceId, { until: context.clock.now() + PAUSE_MS });
     return true;
   }
   const rows = await readDue(context, due);
@@ -167,7 +167,7 @@ async function postponeReads(
   if (pausedUntil <= context.clock.now()) return;
   const { webhooks } = connector.definition;
   const topics = webhooks ? topicsToRead(webhooks, source.scope) : [];
-  await putOff(context, source.sourceId, { until: pausedUntil, topics });
+  await defer(context, source.sourceId, { until: pausedUntil, topics });
 }
 
 /**
@@ -203,7 +203,7 @@ async function commit(
   return context.db.transaction().execute(async (tx) => {
     // The source is locked before its subscriptions, as publishing locks them. A "changed" webhook may also
     // make it due.
-    await holdSame(tx, source);
+    await lockSameSource(tx, source);
     const won = await mark(tx, context.clock.now(), interpretations);
     // The map has the order of arrival.
     const ours = [...interpretations].flatMap(([row, interpretation]) =>
@@ -272,14 +272,14 @@ async function readRecord(
   const { clock } = context;
   if (clock.now() < reading.pausedUntil) return undefined;
   if (!(await isConnected(context, source))) {
-    reading.pausedUntil = clock.now() + REST_MS;
+    reading.pausedUntil = clock.now() + PAUSE_MS;
     return undefined;
   }
   try {
     return await fetchRecord(context, source, { connector, remoteId, signal: reading.signal });
   } catch (error) {
     if (!reading.signal.aborted && error instanceof GatehouseError && OUTAGES.has(error.code)) {
-      reading.pausedUntil = clock.now() + REST_MS;
+      reading.pausedUntil = clock.now() + PAUSE_MS;
       reading.outage = error;
     }
     throw error;
