@@ -110,19 +110,19 @@ export async function claim(
       ).map((target) => [target.subscriptionId, target]),
     );
     const claims: Claim[] = [];
-    const brought = { items: 0, chars: 0 };
+    const soFar = { items: 0, chars: 0 };
     for (const { subscriptionId, limit } of requests.toSorted(byId)) {
       const target = targets.get(subscriptionId);
       if (!target?.active || target.holdUntil > context.clock.now()) continue;
       const usage = capacity.usageOf(target.owner);
-      // Counts all deliveries of the earlier claims as this owner's, because only enqueue() updates the usage.
-      const most = Math.min(limit, capacity.free('queued') - usage.queued - 2 * brought.items);
-      const chars = capacity.free('chars') - usage.chars - 2 * brought.chars;
+      // Counts all deliveries claimed here as this owner's, because Queues.add() updates the usage only later.
+      const most = Math.min(limit, capacity.free('queued') - usage.queued - 2 * soFar.items);
+      const chars = capacity.free('chars') - usage.chars - 2 * soFar.chars;
       if (most <= 0 || chars <= 0) continue;
       const request = { target, token, leaseMs, limit: most, usage, chars };
       const { taken, more } = await takeDue(tx, context, request);
-      brought.items += taken.length;
-      for (const { body } of taken) brought.chars += body.length;
+      soFar.items += taken.length;
+      for (const { body } of taken) soFar.chars += body.length;
       if (taken.length > 0) claims.push({ target, items: taken, more });
     }
     return claims;
@@ -136,12 +136,12 @@ export async function claim(
 export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Claim[] {
   const claimed = new Map(claims.flatMap(({ items }) => items.map((item) => [item.deliveryId, item])));
   for (const mine of held) {
-    const again = claimed.get(mine.deliveryId);
-    if (!again) continue;
-    mine.until = again.until;
+    const newer = claimed.get(mine.deliveryId);
+    if (!newer) continue;
+    mine.until = newer.until;
     // Another process may have attempted it in between, and used the attempt number that this copy would use.
-    mine.attempts = again.attempts;
-    mine.step = again.step;
+    mine.attempts = newer.attempts;
+    mine.step = newer.step;
     claimed.delete(mine.deliveryId);
   }
   return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));

@@ -25,10 +25,10 @@ interface ClaimOptions {
 }
 
 const SCAN_GAP_MS = 50;
-/** Subscriptions claimed at once. SQLite blocks the event loop during the claim: 1 ms when each begins an attempt. */
-const CLAIMED_AT_ONCE = 4;
-/** Pause between two claims, as a multiple of the last one's duration, while new events arrive. They are not delayed. */
-const LEFT_TO_OTHERS = 3;
+/** Subscriptions in one claim. SQLite blocks the event loop for 1 ms when each of them begins an attempt. */
+const MAX_CLAIMED = 4;
+/** Pause after a claim while new events arrive, as a multiple of the claim's duration, so that claims do not delay them. */
+const PAUSE_FACTOR = 3;
 
 /** Moves due deliveries from the store into queues. */
 export class ClaimLoop {
@@ -97,14 +97,14 @@ export class ClaimLoop {
     for (const id of await this.#scanned()) wanted.add(id);
     const ids = [...wanted].filter((id) => queues.freeSlotsOf(id) > 0);
     let begunAt = 0;
-    for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
+    for (let at = 0; at < ids.length; at += MAX_CLAIMED) {
       const now = performance.now();
-      if (at > 0 && now - lastHandoffAt() < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
+      if (at > 0 && now - lastHandoffAt() < SECOND) await sleep(PAUSE_FACTOR * (now - begunAt));
       if (!isRunning()) return;
       begunAt = performance.now();
       // Queues that drained during the turn are claimed first.
-      const drained = this.#takeNeedsMore(CLAIMED_AT_ONCE);
-      await this.#claimNow(new Set([...drained, ...ids.slice(at, at + CLAIMED_AT_ONCE)]));
+      const drained = this.#takeNeedsMore(MAX_CLAIMED);
+      await this.#claimNow(new Set([...drained, ...ids.slice(at, at + MAX_CLAIMED)]));
     }
   }
 

@@ -208,15 +208,15 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
 }
 
 /**
- * Stores since when each receiver has only failed and how long it asked to pause. Disables the subscriptions whose
- * receiver failed for too long or is gone.
+ * Stores the start of each receiver's failures and the end of the pause that it asked for. Disables the subscriptions
+ * whose receiver failed for too long or is gone.
  */
 async function updateReceivers(
   tx: Tx,
   context: Pick<Base, 'db'>,
   { outcomes, now }: { outcomes: readonly Outcome[]; now: number },
 ): Promise<Disabled[]> {
-  /** Subscription id to the address that answered. Without failures, the current address was not read. */
+  /** Address that answered, by subscription id. It may be an old one, because a success does not read the current one. */
   const succeeded = new Map<string, string>();
   const failed = new Map<string, Outcome>();
   const holds = new Map<string, number>();
@@ -242,7 +242,7 @@ async function updateReceivers(
     await runPrepared(tx, beginFailing(context.db), [now, subscriptionId]);
     const reason = outcome.gone
       ? 'The receiver answered 410: it is gone for good.'
-      : 'The receiver answered with nothing but failures for 120 hours.';
+      : 'Every delivery to the receiver failed for 120 hours.';
     // A 410 disables at once, even if `failing_since` was set by a process whose clock is ahead of ours.
     const until = outcome.gone ? Number.MAX_SAFE_INTEGER : now - GIVE_UP_AFTER_MS;
     if (await disable(tx, context, { subscriptionId, reason, failingBefore: until, now }))

@@ -59,7 +59,7 @@ const openedWith = memoByObject(
 export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Target {
   const opened = openedWith(keys);
   const known = opened.get(row.subscription_id);
-  const boxes = known && isSealedAlike(known.row, row) ? known.target : openBoxes({ keys }, row);
+  const unsealed = known && hasSameSeals(known.row, row) ? known.target : unseal({ keys }, row);
   const target: Target = {
     subscriptionId: row.subscription_id,
     environment: row.environment,
@@ -68,18 +68,18 @@ export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Ta
     address: row.address,
     scope: row.scope,
     connectionId: row.credential_id,
-    headers: boxes.headers,
-    keys: boxes.keys,
-    secrets: boxes.secrets,
+    headers: unsealed.headers,
+    keys: unsealed.keys,
+    secrets: unsealed.secrets,
     ordered: row.ordered === 1,
     ratePerSecond: row.rate_per_second,
     holdUntil: row.hold_until ?? 0,
   };
-  if (boxes !== known?.target) opened.set(row.subscription_id, { row, target });
+  if (unsealed !== known?.target) opened.set(row.subscription_id, { row, target });
   return target;
 }
 
-function isSealedAlike(a: SubscriptionRow, b: SubscriptionRow): boolean {
+function hasSameSeals(a: SubscriptionRow, b: SubscriptionRow): boolean {
   return (
     a.secret_sealed === b.secret_sealed &&
     a.previous_secrets_sealed === b.previous_secrets_sealed &&
@@ -87,7 +87,7 @@ function isSealedAlike(a: SubscriptionRow, b: SubscriptionRow): boolean {
   );
 }
 
-function openBoxes(
+function unseal(
   { keys }: Pick<Base, 'keys'>,
   row: SubscriptionRow,
 ): Pick<Target, 'headers' | 'keys' | 'secrets'> {

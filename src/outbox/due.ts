@@ -13,7 +13,7 @@ export const IS_HANDED_OFF = sql<boolean>`deliveries.status = 'waiting' and deli
 /** Order in which PostgreSQL locks subscription rows: that of JavaScript strings, whatever the database's collation. */
 export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id collate "C"`;
 /** Expired handoffs that one statement ends. */
-const ENDED_AT_ONCE = 1000;
+const MAX_ENDED = 1000;
 
 const anythingDue = perDatabase((db) =>
   db
@@ -59,8 +59,8 @@ const subscriptionsDue = perDatabase((db) =>
 export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<string[]> {
   const { db, clock } = context;
   const now = clock.now();
-  const { rows: over } = await runPrepared(db, anyExpiredHandoff(db), [now]);
-  if (over.length > 0) await endHandoffs(context, now);
+  const { rows: expired } = await runPrepared(db, anyExpiredHandoff(db), [now]);
+  if (expired.length > 0) await endHandoffs(context, now);
   const { rows: first } = await runPrepared(db, anythingDue(db), [now]);
   if (first.length === 0) return [];
   const { rows } = await runPrepared(db, subscriptionsDue(db), [now]);
@@ -69,22 +69,22 @@ export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'sto
 
 /** Ends handoffs whose lease expired, because their process stopped. They wait like all other deliveries from then on. */
 async function endHandoffs({ db, store }: Pick<Base, 'db' | 'store'>, now: number): Promise<void> {
-  let over = db
+  let expired = db
     .selectFrom('deliveries')
     .select('delivery_id')
     .where(IS_HANDED_OFF)
     .where('next_at', '<=', now)
     .orderBy('subscription_id')
     .orderBy('sequence')
-    .limit(ENDED_AT_ONCE);
-  if (store.kind === 'postgres') over = over.forUpdate().skipLocked();
+    .limit(MAX_ENDED);
+  if (store.kind === 'postgres') expired = expired.forUpdate().skipLocked();
   for (;;) {
     const { numUpdatedRows } = await db
       .updateTable('deliveries')
       .set({ offered: 0 })
-      .where('delivery_id', 'in', over)
+      .where('delivery_id', 'in', expired)
       .executeTakeFirst();
-    if (numUpdatedRows < ENDED_AT_ONCE) return;
+    if (numUpdatedRows < MAX_ENDED) return;
   }
 }
 
@@ -119,7 +119,7 @@ export async function dueIds(
     // Head-of-line blocking: deliveries after one that is not due, or is leased, must wait.
     const blocked = rows.findIndex((row) => row.next_at > now);
     const ids = rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
-    return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
+    return store.kind === 'postgres' ? beforeFirstLocked(tx, ids, now) : ids;
   }
   const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
   const { rows } = await runPrepared(tx, due, [subscriptionId, now, limit]);
@@ -130,7 +130,7 @@ export async function dueIds(
  * Returns the ids before the first locked row. Waiting for that lock could deadlock, because its holder may need the
  * subscription row that we hold.
  */
-async function unlockedFirst(tx: Tx, ids: readonly string[], now: number): Promise<string[]> {
+async function beforeFirstLocked(tx: Tx, ids: readonly string[], now: number): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx
     .selectFrom('deliveries')

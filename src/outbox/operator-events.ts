@@ -99,7 +99,7 @@ export async function reportGapRiskIn(
 }
 
 /** Reports that a subscription was disabled, because its receiver failed for too long or is gone. */
-export async function announceDisabled(
+export async function reportDisabled(
   tx: Tx,
   context: PublishContext,
   { target, reason }: Disabled,

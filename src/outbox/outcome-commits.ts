@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { cancelWaiting } from './cancel-deliveries.ts';
-import { announceDisabled } from './operator-events.ts';
+import { reportDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
 import { recordOutcomes, type Disabled, type Outcome } from './delivery-outcome.ts';
 
@@ -32,7 +32,7 @@ export function createOutcomes(
   const stop = new AbortController();
   const commits = store.groupCommit<Outcome, Disabled | undefined>(async (tx, outcomes) => {
     const { written, disabled } = await recordOutcomes(tx, context, outcomes);
-    for (const one of disabled) await announceDisabled(tx, context, one);
+    for (const one of disabled) await reportDisabled(tx, context, one);
     for (const { item } of outcomes) {
       // The lease expired during a pause, or the subscription is gone. The new holder stores its own outcome.
       if (!written.has(item.deliveryId))

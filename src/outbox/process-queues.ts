@@ -29,7 +29,7 @@ export class Queues {
     return this.#queues.values();
   }
 
-  /** Adds leased deliveries to the queue of their subscription, as it was read with them. */
+  /** Adds leased deliveries to the queue of their subscription. `target` was read with them. */
   add(target: Target, items: readonly Item[]): Queue {
     let queue = this.#queues.get(target.subscriptionId);
     if (!queue) {

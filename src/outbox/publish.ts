@@ -49,8 +49,8 @@ const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[])
 );
 /**
  * Selects and locks the subscriptions of a source until the transaction ends. Each row says whether workflows listen to
- * the source, and whether listeners of the whole environment exist. SQLite locks the database anyway, and its sorter
- * costs ten times as much as the look-up.
+ * the source, and whether listeners of the whole environment exist. SQLite needs no order, because it locks the whole
+ * database, and sorting would cost ten times as much as the look-up.
  */
 const subscribersOfSource = perDatabase((db) => {
   const found = db
@@ -65,7 +65,7 @@ const subscribersOfSource = perDatabase((db) => {
             .where('workflow_installations.source_id', '=', '')
             .where('workflow_installations.enabled', '=', sql.lit(1)),
         )
-        .as('workflows_too'),
+        .as('has_workflows'),
     )
     .select((e) =>
       e
@@ -78,7 +78,7 @@ const subscribersOfSource = perDatabase((db) => {
             .where('others.kind', '=', sql.lit('listener'))
             .where('others.source_id', 'is', null),
         )
-        .as('listeners_too'),
+        .as('has_listeners'),
     )
     .where('source_id', '=', '');
   return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
@@ -157,8 +157,8 @@ export async function publish(
     const [row] = rows;
     locked = rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
-    if (!row || row.workflows_too) await context.runs.onEvents(tx, context, { source, events });
-    if (!row || row.listeners_too) others = await listeners(tx, context, environment);
+    if (!row || row.has_workflows) await context.runs.onEvents(tx, context, { source, events });
+    if (!row || row.has_listeners) others = await listeners(tx, context, environment);
   } else {
     locked = (await runPrepared(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
   }
@@ -221,12 +221,12 @@ export async function announce(
   const markText = marks === undefined ? null : JSON.stringify(marks);
   const deliveries: Insertable<Tables['deliveries']>[] = [];
   for (const { row, kinds, isLocked } of consumers) {
-    const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
-    if (mine.length === 0 || row.status !== 'active') continue;
-    const last = await (isLocked ? numberLocked : number)(tx, context, { row, count: mine.length });
+    const chosen = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
+    if (chosen.length === 0 || row.status !== 'active') continue;
+    const last = await (isLocked ? lockedNumbers : nextNumbers)(tx, context, { row, count: chosen.length });
     // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
-    deliveries.push(...deliveriesOf(tx, context, { row, events: mine, last, marks: markText }));
+    deliveries.push(...deliveriesOf(tx, context, { row, events: chosen, last, marks: markText }));
   }
   await insertDeliveries(context.db, tx, deliveries);
   return deliveries.length;
@@ -243,7 +243,7 @@ export async function deliverStored(
   }: { row: SubscriptionRow; events: readonly EventRow[]; marks?: Record<string, string> | undefined },
 ): Promise<string[]> {
   if (events.length === 0 || row.status !== 'active') return [];
-  const last = await number(tx, context, { row, count: events.length });
+  const last = await nextNumbers(tx, context, { row, count: events.length });
   if (last === undefined) return [];
   const deliveries = deliveriesOf(tx, context, {
     row,
@@ -256,7 +256,7 @@ export async function deliverStored(
 }
 
 /** Takes the next `count` numbers of a subscription. @returns the last one; undefined when the subscription is disabled. */
-async function number(
+async function nextNumbers(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
   { row, count }: { row: SubscriptionRow; count: number },
@@ -265,7 +265,7 @@ async function number(
   return rows[0]?.sequence;
 }
 
-async function numberLocked(
+async function lockedNumbers(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
   { row, count }: { row: SubscriptionRow; count: number },
@@ -321,16 +321,16 @@ function deliveriesOf(
 }
 
 const kindsText = z.array(z.string());
-const readKinds = new Map<string, ReadonlySet<string>>();
-const MAX_READ_KINDS = 1000;
+const parsedKinds = new Map<string, ReadonlySet<string>>();
+const MAX_PARSED_KINDS = 1000;
 
 function wantedKinds(row: SubscriptionRow): 'all' | ReadonlySet<string> {
   if (row.kind === 'listener' && row.source_id === null) return 'all';
-  let kinds = readKinds.get(row.events);
+  let kinds = parsedKinds.get(row.events);
   if (!kinds) {
     kinds = new Set(kindsText.parse(JSON.parse(row.events)));
-    if (readKinds.size >= MAX_READ_KINDS) readKinds.clear();
-    readKinds.set(row.events, kinds);
+    if (parsedKinds.size >= MAX_PARSED_KINDS) parsedKinds.clear();
+    parsedKinds.set(row.events, kinds);
   }
   return kinds;
 }

@@ -24,8 +24,8 @@ interface SenderOptions {
   mayBegin: () => boolean;
 }
 
-/** How long a cached target is used before it is read again. */
-const KEPT_MS = 500;
+/** How long a queue uses its target before it reads the subscription again. */
+const TARGET_TTL_MS = 500;
 /** An attempt that takes longer marks its queue as degraded and leaves the capacity of healthy queues. */
 const SLOW_MS = SECOND;
 
@@ -35,7 +35,7 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #attempts: Parameters<typeof attempt>[0];
   /** Least time left of a lease with which an attempt may begin. */
-  readonly #leastMs: number;
+  readonly #minLeaseMs: number;
   /** Queues that wait for capacity to begin an attempt. */
   readonly #waitingForCapacity = new Set<Queue>();
 
@@ -44,8 +44,8 @@ export class Sender {
     this.#context = context;
     this.#options = options;
     this.#attempts = { clock: context.clock, scheduleMs, outbound, attemptMs: timing.attemptMs };
-    this.#leastMs = timing.attemptMs + timing.marginMs;
-    if (timing.leaseMs <= this.#leastMs)
+    this.#minLeaseMs = timing.attemptMs + timing.marginMs;
+    if (timing.leaseMs <= this.#minLeaseMs)
       throw new Error('The lease must be longer than an attempt and its margin.');
   }
 
@@ -56,8 +56,8 @@ export class Sender {
     while (queue.items.length > 0) {
       const [item] = queue.items;
       if (!item || !mayBegin() || underWay(queue) >= concurrencyOf(queue)) return;
-      if (isOnHold(queue, now) || item.until - now < this.#leastMs) return queues.release(queue);
-      if (now - queue.readAt > KEPT_MS) return this.#refresh(queue);
+      if (isOnHold(queue, now) || item.until - now < this.#minLeaseMs) return queues.release(queue);
+      if (now - queue.readAt > TARGET_TTL_MS) return this.#refresh(queue);
       const slot = slotOf(queue, item, now);
       if (slot > now) return this.#waitForSlot(queue, slot - now);
       if (!this.#hasCapacity(queue)) {
