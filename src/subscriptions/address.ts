@@ -6,7 +6,7 @@ import { WAITS } from '../outbox/due.ts';
 
 const MAX_CHARS = 2000;
 /** Deliveries changed by one statement. It is small, because SQLite has one writer. */
-const AT_ONCE = 500;
+const BATCH = 500;
 
 /** Rules by reason. They are coarse, because a subscriber must not map the internal network. */
 const RULES: Record<string, string> = {
@@ -47,7 +47,7 @@ export async function assertAddress(
 }
 
 /** Returns the columns of a new address. The pause and the failures of the old address are cleared. */
-export function atAddress(address: string) {
+export function columnsOfAddress(address: string) {
   return { address, next_slot_at: null, hold_until: null, failing_since: null };
 }
 
@@ -62,7 +62,7 @@ export async function restartSchedules(
   subscriptionId: string,
 ): Promise<void> {
   const now = clock.now();
-  const inLine = db
+  const due = db
     .selectFrom('deliveries')
     .select(['delivery_id', 'next_at'])
     .where('subscription_id', '=', subscriptionId)
@@ -72,9 +72,9 @@ export async function restartSchedules(
     .where('step', '>', 0)
     .orderBy('next_at')
     .orderBy('delivery_id')
-    .limit(AT_ONCE);
+    .limit(BATCH);
   for (let after = { at: 0, id: '' }; ;) {
-    const some = await inLine
+    const some = await due
       // A condition of its own, so that the index scan begins there.
       .where('next_at', '>=', after.at)
       .where((e) => e.or([e('next_at', '>', after.at), e('delivery_id', '>', after.id)]))
@@ -105,7 +105,7 @@ export async function restartSchedules(
 
 /**
  * Makes deliveries due now that wait for a retry because the old address failed, and restarts their schedule. Call it
- * after the new address is stored. PostgreSQL skips locked rows; those are being written or claimed, and go there as well.
+ * after the new address is stored. PostgreSQL skips locked rows. Their holders send them to the new address too.
  */
 export async function sendAtNewAddress(
   { db, clock, store, dispatcher }: SendContext,

@@ -1,6 +1,6 @@
 import { deleteSource, releaseSource } from '../sources/source-records.ts';
 import type { RegisterContext } from '../sources/webhooks/registrations.ts';
-import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
+import { deleteIfExists, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from '../sources/webhooks/unregister.ts';
 
 /**
@@ -10,18 +10,18 @@ import { removeHooksOf } from '../sources/webhooks/unregister.ts';
  */
 export async function endListening(
   context: RegisterContext & SubscriptionContext,
-  of: { credentialId: string } | { userId: string },
+  key: { credentialId: string } | { userId: string },
 ): Promise<void> {
   const [column, id] =
-    'userId' in of ? (['user_id', of.userId] as const) : (['credential_id', of.credentialId] as const);
-  await removeHooksOf(context, of);
+    'userId' in key ? (['user_id', key.userId] as const) : (['credential_id', key.credentialId] as const);
+  await removeHooksOf(context, key);
   const subscriptions = await context.db
     .selectFrom('subscriptions')
     .select(['environment', 'subscription_id'])
     .where(column, '=', id)
     .execute();
   for (const { environment, subscription_id: subscriptionId } of subscriptions)
-    await deleteIfThere(context, environment, subscriptionId);
+    await deleteIfExists(context, environment, subscriptionId);
   const sources = await context.db.selectFrom('sources').select('source_id').where(column, '=', id).execute();
   for (const { source_id: sourceId } of sources) {
     // Workflows that listen to the source stay, but receive no more events.

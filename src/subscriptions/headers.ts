@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-const MOST_HEADERS = 20;
-const MOST_CHARS = 1000;
+const MAX_HEADERS = 20;
+const MAX_CHARS = 1000;
 
 /** Connection-specific headers (RFC 9110 section 7.6.1), and headers that describe or frame the message. */
 const REFUSED = new Set([
@@ -33,13 +33,13 @@ export const subscriberHeaders = z
   .superRefine((headers, issues) => {
     const names = Object.keys(headers);
     const refuse = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
-    if (names.length > MOST_HEADERS) refuse([], `must be at most ${MOST_HEADERS} headers`);
+    if (names.length > MAX_HEADERS) refuse([], `must be at most ${MAX_HEADERS} headers`);
     for (const [name, value] of Object.entries(headers)) {
-      if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) refuse([name], 'is no header name');
+      if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) refuse([name], 'is not a valid header name');
       else if (REFUSED.has(name) || /^(webhook-|x-svc-|proxy-)/.test(name))
-        refuse([name], 'is not yours to set');
-      if (!/^[\x20-\x7e]*$/.test(value) || value.length > MOST_CHARS) {
-        refuse([name], `must be at most ${MOST_CHARS} visible ASCII characters`);
+        refuse([name], 'cannot be set by a subscriber');
+      if (!/^[\x20-\x7e]*$/.test(value) || value.length > MAX_CHARS) {
+        refuse([name], `must be at most ${MAX_CHARS} visible ASCII characters`);
       }
     }
   });

@@ -2,7 +2,7 @@ import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 
 /** A listener is removed when its process has not renewed it for this long. */
-const KEPT_MS = 10 * MINUTE;
+const MAX_IDLE_MS = 10 * MINUTE;
 
 /** Deletes the listeners whose process is gone, with their deliveries. */
 export async function closeIdleListeners({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
@@ -10,7 +10,7 @@ export async function closeIdleListeners({ db, clock }: Pick<Base, 'db' | 'clock
     .selectFrom('subscriptions')
     .select('subscription_id')
     .where('kind', '=', 'listener')
-    .where('updated_at', '<', clock.now() - KEPT_MS)
+    .where('updated_at', '<', clock.now() - MAX_IDLE_MS)
     .execute();
   if (idle.length === 0) return;
   // Loaded on demand, because it loads the models of all apps.

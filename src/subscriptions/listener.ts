@@ -9,7 +9,7 @@ import { requestOf } from '../outbox/delivery-attempt.ts';
 import { ensureSource } from '../sources/source-records.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { sealBinding, toTarget, type Target } from '../outbox/delivery-target.ts';
-import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
+import { lockSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { deleteDeliveries } from './subscriptions.ts';
 
 /*
@@ -146,7 +146,7 @@ export async function hear(
 }
 
 /** Renews a listener. Returns false when it was removed, because it was not renewed for too long. */
-export async function stayListening(
+export async function renewListener(
   { db, clock }: Pick<Base, 'db' | 'clock'>,
   { subscriptionId }: Listener,
 ): Promise<boolean> {
@@ -171,7 +171,7 @@ export async function closeListener(
       .where('subscription_id', '=', subscriptionId)
       .executeTakeFirst();
     const sourceId = row?.source_id ?? null;
-    if (sourceId !== null) await holdSource(tx, sourceId);
+    if (sourceId !== null) await lockSource(tx, sourceId);
     await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
     if (sourceId !== null) await releaseIfUnconsumed(tx, { clock }, sourceId);
   });

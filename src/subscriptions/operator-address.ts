@@ -1,10 +1,10 @@
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/environments.ts';
-import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
+import { assertAddress, columnsOfAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
-import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
+import { deleteIfExists, type SubscriptionContext } from './subscriptions.ts';
 import { sealBinding } from '../outbox/delivery-target.ts';
 
 /**
@@ -18,17 +18,17 @@ export async function setEventsAddress(
 ): Promise<{ secret: string | undefined }> {
   if (address === null) {
     const known = await findOperatorSubscription(context.db, environment);
-    if (known) await deleteIfThere(context, environment, known.subscription_id);
+    if (known) await deleteIfExists(context, environment, known.subscription_id);
     return { secret: undefined };
   }
   await assertAddress(context, address, 'eventsAddress');
-  const secret = await makeAt(context, environment, address);
+  const secret = await createAt(context, environment, address);
   if (secret === undefined) await enableAt(context, environment, address);
   return { secret };
 }
 
 /** Creates the subscription and returns its secret. Returns undefined when it exists, also from a concurrent call. */
-async function makeAt(
+async function createAt(
   { db, clock, keys }: SubscriptionContext,
   environment: Environment,
   address: string,
@@ -77,7 +77,7 @@ async function enableAt(
       reason: null,
       failing_since: null,
       // In the same object, because PostgreSQL refuses a column that is set twice.
-      ...(isMoved ? atAddress(address) : {}),
+      ...(isMoved ? columnsOfAddress(address) : {}),
       updated_at: context.clock.now(),
     })
     .where('subscription_id', '=', subscriptionId)

@@ -12,7 +12,7 @@ import type { SubscriptionRow } from '../outbox/delivery-target.ts';
 
 const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events that one transaction recovers. */
-const AT_ONCE = 200;
+const BATCH = 200;
 
 type RecoverContext = PublishContext & Pick<Base, 'store'>;
 
@@ -66,20 +66,20 @@ export async function recover(
 ): Promise<number> {
   const end = until ?? context.clock.now() + 1;
   let after = { at: since, id: '' };
-  let begun = 0;
+  let started = 0;
   for (;;) {
     const step = await context.db.transaction().execute(async (tx) => {
       const subscription = await requireActive(tx, { environment, subscriptionId }, context);
       return recoverSome(tx, context, { subscription, after, end });
     });
-    begun += step.begun;
+    started += step.started;
     if (!step.last) break;
     after = step.last;
     // SQLite blocks the event loop, and there may be a million events.
     await nextTurn();
   }
-  if (begun > 0) context.dispatcher.wake();
-  return begun;
+  if (started > 0) context.dispatcher.wake();
+  return started;
 }
 
 const kinds = z.array(z.string());
@@ -92,7 +92,7 @@ async function recoverSome(
     after,
     end,
   }: { subscription: SubscriptionRow; after: { at: number; id: string }; end: number },
-): Promise<{ begun: number; last: { at: number; id: string } | undefined }> {
+): Promise<{ started: number; last: { at: number; id: string } | undefined }> {
   const subscriptionId = subscription.subscription_id;
   const rows = await tx
     .selectFrom('events')
@@ -134,7 +134,7 @@ async function recoverSome(
     .where('events.created_at', '<', end)
     .orderBy('events.created_at')
     .orderBy('events.event_id')
-    .limit(AT_ONCE)
+    .limit(BATCH)
     .execute();
   const last = rows.at(-1);
   const now = context.clock.now();
@@ -162,8 +162,8 @@ async function recoverSome(
   );
   const made = await deliverStored(tx, context, { row: subscription, events: missed });
   return {
-    begun: ended.length + made.length,
-    last: rows.length === AT_ONCE && last ? { at: last.created_at, id: last.event_id } : undefined,
+    started: ended.length + made.length,
+    last: rows.length === BATCH && last ? { at: last.created_at, id: last.event_id } : undefined,
   };
 }
 
@@ -204,16 +204,16 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
 }
 
 /**
- * Returns an active subscription. With `holdIn`, its row stays locked until the transaction ends. Otherwise a concurrent
+ * Returns an active subscription. With `lockIn`, its row stays locked until the transaction ends. Otherwise a concurrent
  * disabling could miss the deliveries that the caller starts, and they would wait forever. SQLite needs no lock, because
  * it has one writer.
  */
 async function requireActive(
   tx: Tx,
   { environment, subscriptionId }: Key,
-  holdIn?: Pick<Base, 'store'>,
+  lockIn?: Pick<Base, 'store'>,
 ): Promise<SubscriptionRow> {
-  const forUpdate = holdIn?.store.kind === 'postgres';
+  const forUpdate = lockIn?.store.kind === 'postgres';
   const subscription = await requireSubscription(tx, { environment, subscriptionId }, { forUpdate });
   if (subscription.status !== 'active') throw disabled();
   return subscription;

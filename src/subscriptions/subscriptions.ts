@@ -12,10 +12,10 @@ import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
+import { assertAddress, columnsOfAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
-import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
+import { lockSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { deleteSource, ensureSource } from '../sources/source-records.ts';
 import {
@@ -42,7 +42,7 @@ export type SubscriptionContext = Pick<
 /** How long an old secret signs after a rotation. */
 const OLD_SECRET_MS = DAY;
 /** Limit of old secrets, because each adds a signature to a header. Further rotations in a day drop the oldest one. */
-const MOST_OLD_SECRETS = 8;
+const MAX_OLD_SECRETS = 8;
 
 /** Other texts never reach the store, because it may refuse their characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
@@ -77,21 +77,18 @@ export async function createSubscription(
   const { credential, scope } = input;
   const { environment, userId } = credential;
   if (input.backfill && !input.events.includes('created')) {
-    const rule = 'needs created among events: what is there already is delivered as created';
+    const rule = 'requires created in events, because existing records are delivered as created';
     throw invalidRequest([{ field: 'backfill', rule }]);
   }
   await assertAddress(context, input.address, 'address');
   const connector = context.catalog.connector(environment, credential.connectorId);
   if (!connector) {
-    throw new GatehouseError(
-      'connector_not_found',
-      'The connector of this connection is not there any more.',
-    );
+    throw new GatehouseError('connector_not_found', 'The connector of this connection no longer exists.');
   }
   const subscriptionId = newId('sub');
   const secret = newSigningSecret();
   const now = context.clock.now();
-  const made = await orExists(
+  const made = await rejectDuplicate(
     context.db.transaction().execute(async (tx) => {
       const source = await ensureSource(tx, context, { environment, userId, credential, connector, scope });
       const subscription = await tx
@@ -192,7 +189,7 @@ export async function updateSubscription(
   if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
   const { address = before.address } = changes;
   const isMoved = address !== before.address;
-  const set: Updateable<Tables['subscriptions']> = isMoved ? atAddress(address) : {};
+  const set: Updateable<Tables['subscriptions']> = isMoved ? columnsOfAddress(address) : {};
   if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
   if (changes.headers !== undefined) {
     set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);
@@ -221,14 +218,14 @@ export async function deleteSubscription(
     { environment, subscriptionId },
     {
       status: 'disabled',
-      reason: 'It is being deleted. Delete it again, should it still be there.',
+      reason: 'It is being deleted. If it still exists, delete it again.',
     },
   );
   await deleteDeliveries(context, subscriptionId);
   const ended = await againAfterDeadlock(() =>
     context.db.transaction().execute(async (tx) => {
       const { source_id: sourceId } = await requireSubscription(tx, { environment, subscriptionId });
-      if (sourceId !== null) await holdSource(tx, sourceId);
+      if (sourceId !== null) await lockSource(tx, sourceId);
       await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
       return sourceId !== null && (await releaseIfUnconsumed(tx, context, sourceId)) ? sourceId : undefined;
     }),
@@ -238,7 +235,7 @@ export async function deleteSubscription(
 }
 
 /** Deletes a subscription as deleteSubscription() does. Ignores one that is deleted already. */
-export async function deleteIfThere(
+export async function deleteIfExists(
   context: SubscriptionContext,
   environment: Environment,
   subscriptionId: string,
@@ -302,7 +299,7 @@ export async function rotateSecret(
       {
         secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
         previous_secrets_sealed: context.keys.sealJson(
-          previous.slice(0, MOST_OLD_SECRETS),
+          previous.slice(0, MAX_OLD_SECRETS),
           sealBinding(subscriptionId, 'previous'),
         ),
       },
@@ -341,7 +338,7 @@ async function change(
   set: Updateable<Tables['subscriptions']>,
 ): Promise<SubscriptionRow> {
   if (!SUBSCRIPTION_ID.test(subscriptionId)) throw notFound(subscriptionId);
-  const row = await orExists(
+  const row = await rejectDuplicate(
     context.db
       .updateTable('subscriptions')
       .set({ ...set, updated_at: context.clock.now() })
@@ -364,7 +361,7 @@ function sealHeaders(
   return keys.sealJson(headers, sealBinding(subscriptionId, 'headers'));
 }
 
-async function orExists<T>(write: Promise<T>): Promise<T> {
+async function rejectDuplicate<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
