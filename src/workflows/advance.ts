@@ -31,10 +31,10 @@ const MAX_RESULTS_BYTES = 16 * 1024 * 1024;
 const BUSY_MS = 5000;
 
 /**
- * Moves a run forward until it ends, waits, or `stop` asks to leave it to another process.
+ * Runs the steps until the run ends, waits, or `stop` aborts. After `stop`, another process continues the run.
  * The result of each step is committed before the next step begins.
  * If a process died during a call, the call is sent again under the same key. Unsafe calls are not repeated.
- * @throws Overtaken when the run is no longer ours.
+ * @throws Overtaken when another process has taken the run.
  */
 export async function advance(
   context: WorkContext,
@@ -86,24 +86,27 @@ async function runStep(
   { step, position, stop }: { step: Step; position: number; stop: AbortSignal },
 ): Promise<Next> {
   const row = work.rows.get(position);
-  if (row) return goOn(context, work, { step, row, stop });
+  if (row) return continueStep(context, work, { step, row, stop });
   let plan: Plan;
   try {
     plan = await planStep(context, work, step);
   } catch (thrown) {
-    return notPlanned(context, work, { step, position, error: publicError(thrown) });
+    return recordPlanFailure(context, work, { step, position, error: publicError(thrown) });
   }
   const place = { run_id: work.run.run_id, position, item: WHOLE };
   const now = context.clock.now();
   const fresh = { ...place, step_id: step.stepId, started_at: now };
   switch (plan.kind) {
     case 'skip':
-      return done(context, work, {
+      return record(context, work, {
         fresh: { ...fresh, status: 'skipped' },
         output: { data: null, skipped: true },
       });
     case 'value':
-      return done(context, work, { fresh: { ...fresh, status: 'succeeded' }, output: { data: plan.value } });
+      return record(context, work, {
+        fresh: { ...fresh, status: 'succeeded' },
+        output: { data: plan.value },
+      });
     case 'wait': {
       const until = now + plan.waitMs;
       const output = JSON.stringify({ data: null, until: isoTime(until) });
@@ -114,26 +117,26 @@ async function runStep(
       return 'waiting';
     }
     case 'call': {
-      const begun = newStep({
+      const started = newStep({
         ...fresh,
         status: 'running',
         attempts: 1,
         input: loggedInput(work, plan.input),
         sealed: sealStep(context, place, plan.input),
       });
-      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
-      return called(context, work, { step: plan.step, row: begun, input: plan.input });
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, started), changes: { position } });
+      return runCall(context, work, { step: plan.step, row: started, input: plan.input });
     }
     case 'each': {
-      const begun = newStep({
+      const started = newStep({
         ...fresh,
         status: 'running',
         attempts: 1,
         input: JSON.stringify({ items: plan.items.length }),
         sealed: sealStep(context, place, plan.items),
       });
-      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun), changes: { position } });
-      return finishItems(context, work, { step: plan.step, row: begun, stop });
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, started), changes: { position } });
+      return finishItems(context, work, { step: plan.step, row: started, stop });
     }
   }
 }
@@ -147,21 +150,21 @@ type Plan =
 
 /** Returns the work of a step, from its expressions. @throws GatehouseError `expression_failed` … */
 async function planStep(context: WorkContext, { scope }: Work, step: Step): Promise<Plan> {
-  const one = async (text: string): Promise<Json> =>
+  const valueOf = async (text: string): Promise<Json> =>
     (await evaluate(context, [bare(text)], { scope }))[0]?.[0] ?? null;
-  if (step.when !== undefined && !isTrue(await one(step.when))) return { kind: 'skip' };
-  if ('map' in step) return { kind: 'value', value: await one(step.map) };
-  if ('wait' in step) return { kind: 'wait', waitMs: await waitOf(step, one) };
-  if (step.forEach !== undefined) return { kind: 'each', step, items: itemsOf(await one(step.forEach)) };
+  if (step.when !== undefined && !isTrue(await valueOf(step.when))) return { kind: 'skip' };
+  if ('map' in step) return { kind: 'value', value: await valueOf(step.map) };
+  if ('wait' in step) return { kind: 'wait', waitMs: await waitOf(step, valueOf) };
+  if (step.forEach !== undefined) return { kind: 'each', step, items: itemsOf(await valueOf(step.forEach)) };
   const template = templateOf(step);
   const slots = slotsOf(template).map(({ expression }) => expression);
   const [values = []] = await evaluate(context, slots, { scope });
   return { kind: 'call', step, input: asObject(filled(template, values)) };
 }
 
-async function waitOf({ wait }: WaitStep, one: (text: string) => Promise<Json>): Promise<number> {
+async function waitOf({ wait }: WaitStep, valueOf: (text: string) => Promise<Json>): Promise<number> {
   const expression = expressionIn(wait);
-  const text = expression === undefined ? wait : await one(expression);
+  const text = expression === undefined ? wait : await valueOf(expression);
   const waitMs = typeof text === 'string' ? durationMs(text) : undefined;
   if (waitMs !== undefined) return waitMs;
   throw new GatehouseError(
@@ -181,7 +184,7 @@ function itemsOf(value: Json): Json[] {
 }
 
 /** Continues a step that began in an earlier turn of its run, or in a process that died. */
-async function goOn(
+async function continueStep(
   context: WorkContext,
   work: Work,
   { step, row, stop }: { step: Step; row: StepRow; stop: AbortSignal },
@@ -198,17 +201,17 @@ async function goOn(
   }
   if (step.forEach !== undefined) return finishItems(context, work, { step, row, stop });
   const result = await attempt(context, work, { step, found: row });
-  if ('output' in result) return succeeded(context, work, { row, output: result.output });
+  if ('output' in result) return recordSuccess(context, work, { row, output: result.output });
   return failedFor(context, work, { step, failure: result });
 }
 
-async function called(
+async function runCall(
   context: WorkContext,
   work: Work,
   { step, row, input }: { step: CallStep; row: StepRow; input: JsonObject },
 ): Promise<Next> {
   const result = await attempt(context, work, { step, found: row, fresh: input });
-  if ('output' in result) return succeeded(context, work, { row, output: result.output });
+  if ('output' in result) return recordSuccess(context, work, { row, output: result.output });
   return failedFor(context, work, { step, failure: result });
 }
 
@@ -218,17 +221,17 @@ async function finishItems(
   { step, row, stop }: { step: CallStep; row: StepRow; stop: AbortSignal },
 ): Promise<Next> {
   const result = await runItems(context, work, { step, row, stop });
-  return typeof result === 'string' ? result : succeeded(context, work, { row, output: result.output });
+  return typeof result === 'string' ? result : recordSuccess(context, work, { row, output: result.output });
 }
 
-async function succeeded(
+async function recordSuccess(
   context: WorkContext,
   work: Work,
   { row, output }: { row: StepRow; output: JsonObject },
 ): Promise<Next> {
-  const kept =
+  const storedBytes =
     Buffer.byteLength(JSON.stringify(work.scope.steps)) + Buffer.byteLength(JSON.stringify(output));
-  const tooMuch = kept > MAX_RESULTS_BYTES;
+  const tooMuch = storedBytes > MAX_RESULTS_BYTES;
   const now = context.clock.now();
   const set = {
     status: 'succeeded' as const,
@@ -239,7 +242,7 @@ async function succeeded(
   };
   const error = new GatehouseError(
     'upstream_too_large',
-    `The results of this run are ${kept} bytes; ${MAX_RESULTS_BYTES} are kept at most. Ask for less in its steps.`,
+    `The results of this run are ${storedBytes} bytes. At most ${MAX_RESULTS_BYTES} are stored. Request less in its steps.`,
   );
   await commit(context, work.run, {
     result: (tx) => updateStep(tx, row, set),
@@ -256,7 +259,7 @@ async function succeeded(
 }
 
 /** Records a step that makes no call, in one write. */
-async function done(
+async function record(
   context: WorkContext,
   work: Work,
   { fresh, output }: { fresh: NewStep; output: JsonObject },
@@ -272,7 +275,7 @@ async function done(
 }
 
 /** Records a step whose expressions failed. Nothing was sent. */
-async function notPlanned(
+async function recordPlanFailure(
   context: WorkContext,
   work: Work,
   { step, position, error }: { step: Step; position: number; error: GatehouseError },
@@ -292,11 +295,11 @@ async function notPlanned(
     error: loggedError(work, error),
     ended_at: now,
   });
-  const goesOn = 'onError' in step && step.onError === 'continue';
+  const continues = 'onError' in step && step.onError === 'continue';
   const output = failedOutput(error);
   await commit(context, work.run, {
-    result: (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row),
-    changes: goesOn
+    result: (tx) => insertStep(tx, continues ? { ...row, output: JSON.stringify(output) } : row),
+    changes: continues
       ? { position: position + 1 }
       : {
           status: 'failed',
@@ -306,7 +309,7 @@ async function notPlanned(
           next_at: now,
         },
   });
-  if (!goesOn) return 'failed';
+  if (!continues) return 'failed';
   work.scope.steps[step.stepId] = output;
   return 'done';
 }

@@ -30,7 +30,7 @@ export interface Occasion {
 }
 
 /** Lifetime of an Idempotency-Key, in ms. */
-const KEY_KEPT_MS = DAY;
+const KEY_TTL_MS = DAY;
 
 /**
  * Queues a run of an installation, in the caller's transaction, with the current version and configuration.
@@ -64,28 +64,28 @@ export async function beginRun(
     .where('installation_id', '=', installation.installation_id)
     .where('dedupe', '=', occasion.dedupe ?? '')
     .executeTakeFirst();
-  if (earlier && !isOver(context, earlier, occasion)) {
+  if (earlier && !hasExpired(context, earlier, occasion)) {
     const hash = requestHash(occasion);
     if (hash !== null && earlier.request_hash !== null && hash !== earlier.request_hash)
       throw idempotencyConflict();
     return { runId: earlier.run_id, isNew: false };
   }
-  if (earlier) await freeName(tx, earlier.run_id);
+  if (earlier) await releaseName(tx, earlier.run_id);
   return beginRun(tx, context, { installation, occasion });
 }
 
 /**
  * Returns whether the key of an earlier run has expired. Names without a request last as long as their run is stored.
  */
-function isOver(
+function hasExpired(
   { clock }: Pick<Base, 'clock'>,
   earlier: Pick<RunRow, 'created_at'>,
   { request }: Occasion,
 ): boolean {
-  return request !== undefined && earlier.created_at <= clock.now() - KEY_KEPT_MS;
+  return request !== undefined && earlier.created_at <= clock.now() - KEY_TTL_MS;
 }
 
-async function freeName(tx: DbOrTx, runId: string): Promise<void> {
+async function releaseName(tx: DbOrTx, runId: string): Promise<void> {
   await tx.updateTable('workflow_runs').set({ dedupe: null }).where('run_id', '=', runId).execute();
 }
 
@@ -97,7 +97,7 @@ function requestHash({ request }: Occasion): string | null {
 const MAX_QUEUED = 10_000;
 
 /** @throws GatehouseError `rate_limited` when an installation has too many queued runs. */
-export async function assertRoom(
+export async function assertQueueNotFull(
   db: DbOrTx,
   { installation_id: installationId }: Pick<InstallationRow, 'installation_id'>,
 ): Promise<void> {
@@ -112,7 +112,7 @@ export async function assertRoom(
   if (!queued) return;
   throw new GatehouseError(
     'rate_limited',
-    `${MAX_QUEUED} runs of this installation wait for their turn already. Try again later.`,
+    `${MAX_QUEUED} runs of this installation are queued already. Try again later.`,
     { headers: { 'Retry-After': '60' } },
   );
 }

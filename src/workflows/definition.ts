@@ -143,7 +143,7 @@ export type HttpStep = z.output<typeof httpStep>;
 export type Step = ActionStep | WaitStep | MapStep | HttpStep;
 
 /**
- * Parses the shape of a definition; check.ts checks its meaning.
+ * Parses the shape of a definition. check.ts checks the rest.
  * @throws GatehouseError `invalid_request` with every fault by path.
  */
 export function readDefinition(value: Json): Definition {

@@ -66,7 +66,7 @@ export async function expressionFaults(expression: string, field: string, names:
   try {
     tree = (await compileExpression(expression, {})).ast();
   } catch (error) {
-    return [{ field, rule: `is no JSONata expression: ${reasonOf(error).slice(0, 200)}` }];
+    return [{ field, rule: `is not a valid JSONata expression: ${reasonOf(error).slice(0, 200)}` }];
   }
   const rules = new Set<string>();
   for (const path of rootPaths(tree)) {
@@ -78,9 +78,9 @@ export async function expressionFaults(expression: string, field: string, names:
 
 function brokenRule([root = '', name]: string[], names: Names): string | undefined {
   if (root === 'item' || root === 'index')
-    return names.item ? undefined : `names ${root}, which is there in the input of a step with forEach alone`;
+    return names.item ? undefined : `names ${root}, which exists only in the input of a step with forEach`;
   if (!['trigger', 'steps', 'config', 'user'].includes(root))
-    return `names "${root.slice(0, 64)}"; there are trigger, steps, config and user`;
+    return `names "${root.slice(0, 64)}"; known: trigger, steps, config and user`;
   if (name === undefined) return undefined;
   if (root === 'config' && names.config && !names.config.has(name))
     return `names config.${name.slice(0, 64)}, which is no configurable field`;

@@ -2,7 +2,7 @@ import type { Updateable } from 'kysely';
 import type { Context } from './context.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
+import { lockSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { requireEnabled, requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -77,7 +77,7 @@ export async function install(
         enabled: true,
       });
       const now = context.clock.now();
-      await noteAccounts(tx, context, key);
+      await notifyAccountsChanged(tx, context, key);
       return tx
         .insertInto('workflow_installations')
         .values({
@@ -137,7 +137,7 @@ export async function updateInstallation(
       set.config_sealed = sealConfig(context, row.installation_id, config);
     }
     let credentials: ReadonlyMap<string, Credential> = new Map();
-    // Disabling must work even if an account no longer does.
+    // Disabling must work even if an account no longer works.
     if (changes.credentials !== undefined || (enabled && row.enabled === 0)) {
       credentials = await chosenCredentials(tx, context, {
         owner: key,
@@ -157,8 +157,8 @@ export async function updateInstallation(
       .where('installation_id', '=', row.installation_id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    await releaseLeft(tx, context, { before: row, after });
-    await noteAccounts(tx, context, key);
+    await releaseFormerSource(tx, context, { before: row, after });
+    await notifyAccountsChanged(tx, context, key);
     return { row: after, definition };
   });
   context.sources.wake();
@@ -168,8 +168,8 @@ export async function updateInstallation(
 /** Removes an installation and cancels its runs. @throws GatehouseError `installation_not_found` */
 export async function uninstall(context: InstallContext, key: InstallationKey): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
-    const { source_id: heard } = await requireInstallation(tx, key);
-    if (heard !== null) await holdSource(tx, heard);
+    const { source_id: sourceId } = await requireInstallation(tx, key);
+    if (sourceId !== null) await lockSource(tx, sourceId);
     const row = await lockInstallation(tx, context, key);
     await cancelRunsOf(tx, context, row.installation_id);
     await tx
@@ -177,7 +177,7 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
       .where('installation_id', '=', row.installation_id)
       .execute();
     if (row.source_id !== null) await releaseIfUnconsumed(tx, context, row.source_id);
-    await noteAccounts(tx, context, key);
+    await notifyAccountsChanged(tx, context, key);
   });
 }
 
@@ -319,7 +319,7 @@ export function checkedConfig(
 }
 
 /** Releases the source that a row no longer uses. */
-export async function releaseLeft(
+export async function releaseFormerSource(
   tx: Tx,
   context: Pick<Context, 'clock'>,
   { before, after }: { before: InstallationRow; after: InstallationRow },

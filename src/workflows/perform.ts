@@ -49,7 +49,7 @@ export async function perform(
   if (bytes > MAX_OUTPUT_BYTES) {
     throw new GatehouseError(
       'upstream_too_large',
-      `The answer has ${bytes} bytes, and a step keeps ${MAX_OUTPUT_BYTES} at most. Ask for less with limit, or filter.`,
+      `The answer has ${bytes} bytes. A step stores at most ${MAX_OUTPUT_BYTES}. Request less with limit or a filter.`,
     );
   }
   return output;
@@ -108,7 +108,7 @@ async function serverOf({ servers }: Pick<Context, 'servers'>, run: RunRow): Pro
   if (run.server_id === null) return undefined;
   const live = await servers.byId(run.environment, run.server_id);
   if (live?.server.enabled) return live;
-  throw new GatehouseError('restricted', 'The MCP server that started this run is gone, or switched off.', {
+  throw new GatehouseError('restricted', 'The MCP server that started this run is deleted or turned off.', {
     details: { rule: 'server' },
   });
 }
@@ -119,8 +119,8 @@ function assertUnconfirmed({ decision }: LiveServer, effect: Effect): void {
   if (rule === undefined) return;
   throw new GatehouseError(
     'confirmation_required',
-    `The MCP server that started this run lets a step that is ${effect} run only with the agreement of its user (${rule}), ` +
-      'who cannot be asked during a run. Call the action by itself, or start the run by REST.',
+    `The MCP server that started this run requires the user's confirmation of each ${effect} step (${rule}), ` +
+      'and a run cannot ask the user. Call the action directly, or start the run by REST.',
     { details: { rule } },
   );
 }
@@ -146,7 +146,7 @@ async function request(
   if (!target || !allowedHosts.includes(target.host)) {
     throw new GatehouseError(
       'invalid_request',
-      `The address of this http step does not lead to one of allowedHosts (${allowedHosts.join(', ')}).`,
+      `The host of this http step is not one of allowedHosts (${allowedHosts.join(', ')}).`,
     );
   }
   const verb = String(method);
@@ -220,13 +220,13 @@ export type Decision =
   | { next: 'continue' }
   | { next: 'stop' };
 
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_rate_limited',
   'rate_limited',
   'unavailable',
 ]);
 /** Errors that repeat as long as the step, its input and its accounts stay the same. */
-const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_request',
   'restricted',
   'forbidden',
@@ -238,10 +238,10 @@ const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_too_large',
 ]);
 /** Statuses that reject the call itself. After 404, 409 and 422 the app's data may have changed. */
-const LASTING_STATUSES: ReadonlySet<unknown> = new Set([
+const PERMANENT_STATUSES: ReadonlySet<unknown> = new Set([
   400, 401, 403, 405, 406, 410, 411, 413, 414, 415, 431,
 ]);
-const MOST_PASSING = 20;
+const MAX_TRANSIENT = 20;
 const RETRIES = { firstMs: 5 * SECOND, longestMs: 10 * MINUTE };
 
 /** Decides after `attempts` attempts. A call that may have had an effect is repeated only if that is safe. */
@@ -251,23 +251,23 @@ export function decide(
   { attempts, repeatable }: { attempts: number; repeatable: boolean },
 ): Decision {
   const waitMs = waitAfter(error, attempts);
-  if (PASSING.has(error.code) && attempts < MOST_PASSING) return { next: 'again', waitMs, newKey: false };
+  if (TRANSIENT.has(error.code) && attempts < MAX_TRANSIENT) return { next: 'again', waitMs, newKey: false };
   const unknown = isOutcomeUnknown(error);
-  const mayHelp = !isLasting(error) && (repeatable || !unknown);
-  if (typeof onError === 'object' && attempts <= onError.retry && mayHelp)
+  const retryMayHelp = !isPermanent(error) && (repeatable || !unknown);
+  if (typeof onError === 'object' && attempts <= onError.retry && retryMayHelp)
     return { next: 'again', waitMs, newKey: !unknown };
   return onError === 'continue' ? { next: 'continue' } : { next: 'stop' };
 }
 
 /** Returns whether the same call would be rejected again. */
-function isLasting({ code, details }: GatehouseError): boolean {
-  if (code === 'upstream_rejected') return LASTING_STATUSES.has(details?.['status']);
-  return LASTING.has(code) || details?.['reason'] === 'blocked_address';
+function isPermanent({ code, details }: GatehouseError): boolean {
+  if (code === 'upstream_rejected') return PERMANENT_STATUSES.has(details?.['status']);
+  return PERMANENT.has(code) || details?.['reason'] === 'blocked_address';
 }
 
 function waitAfter(error: GatehouseError, attempts: number): number {
-  const asked = Number(error.headers['Retry-After']);
-  if (Number.isFinite(asked) && asked > 0) return Math.min(asked * SECOND, 24 * 60 * MINUTE);
+  const retryAfter = Number(error.headers['Retry-After']);
+  if (Number.isFinite(retryAfter) && retryAfter > 0) return Math.min(retryAfter * SECOND, 24 * 60 * MINUTE);
   return jitter(backoff(attempts, RETRIES), 0.2);
 }
 

@@ -85,12 +85,12 @@ export function describeRun(row: RunRow) {
 }
 
 /** Limit of for-each items in a run's description. */
-const MOST_ITEMS = 100;
+const MAX_ITEMS = 100;
 
 /**
  * Returns a run with its log: its trigger, and each step with input and output, without secrets.
- * A `running` step of a run whose end and lease have passed is from a process that died. It is shown as failed, with
- * an unknown outcome.
+ * When a run has ended and its lease has expired, a `running` step is from a process that died. It is shown as failed,
+ * with an unknown outcome.
  */
 export async function describeWholeRun({ db, clock }: Pick<Base, 'db' | 'clock'>, row: RunRow) {
   const abandonedAt = row.ended_at !== null && row.next_at <= clock.now() ? row.next_at : undefined;
@@ -136,7 +136,7 @@ async function itemsOf(
   if (counted.length === 0) return { counts: new Map(), items: [] };
   return {
     counts: new Map(counted.map(({ status, count }) => [status, Number(count)])),
-    items: await ofStep.selectAll().orderBy('item').limit(MOST_ITEMS).execute(),
+    items: await ofStep.selectAll().orderBy('item').limit(MAX_ITEMS).execute(),
   };
 }
 

@@ -18,9 +18,9 @@ export interface Runnable {
   definition: Definition;
 }
 
-const MAX_KEPT = 10_000;
+const MAX_CACHED = 10_000;
 /** Limit of workflow tools; more do not help an agent. */
-const MOST = 100;
+const MAX_RUNNABLES = 100;
 
 export interface Runnables {
   /** Returns a user's runnable workflows, oldest first, at most STALE_MS old. */
@@ -28,10 +28,10 @@ export interface Runnables {
 }
 
 export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>): Runnables {
-  const kept = createTtlCache<readonly Runnable[]>({ ttlMs: STALE_MS, max: MAX_KEPT, clock });
+  const cached = createTtlCache<readonly Runnable[]>({ ttlMs: STALE_MS, max: MAX_CACHED, clock });
   return {
     of: (environment, userId) =>
-      kept.get(`${environment} ${userId}`, async () => {
+      cached.get(`${environment} ${userId}`, async () => {
         const rows = await db
           .selectFrom('workflow_installations as installed')
           .innerJoin('workflows', 'workflows.workflow_id', 'installed.workflow_id')
@@ -47,7 +47,7 @@ export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>): Runn
           .where('installed.enabled', '=', 1)
           .orderBy('installed.created_at')
           .orderBy('installed.installation_id')
-          .limit(MOST)
+          .limit(MAX_RUNNABLES)
           .execute();
         return rows.length === 0 ? [] : toRunnables(rows);
       }),
@@ -63,8 +63,8 @@ async function toRunnables(
   return rows.map(({ workflow_id: workflowId, name, definition: text }) => {
     const definition = storedDefinition(text);
     const { trigger } = definition;
-    const asked = trigger.type === 'manual' ? trigger.inputSchema : undefined;
-    const inputSchema = schemaOf(asked ?? {});
+    const declared = trigger.type === 'manual' ? trigger.inputSchema : undefined;
+    const inputSchema = schemaOf(declared ?? {});
     return { workflowId, name, inputSchema, definition };
   });
 }

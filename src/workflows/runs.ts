@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
-import { assertRoom, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
+import { assertQueueNotFull, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './definition.ts';
 import { checkedInput } from './configurable-fields.ts';
 import { checkedConfig, definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
@@ -35,7 +35,7 @@ export async function startRun(
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
   const occasion = { ...starter, byHand: true, trigger: valueOf(trigger, input, context.clock.now()) };
-  await assertRoom(context.db, row);
+  await assertQueueNotFull(context.db, row);
   const { runId } = await beginRun(context.db, context, { installation: row, occasion });
   context.runs.wake();
   return runId;

@@ -8,7 +8,7 @@ import { compareFields, sameFields } from './configurable-fields.ts';
 import {
   definitionOf,
   lockInstallation,
-  releaseLeft,
+  releaseFormerSource,
   requireInstallation,
   type InstallationKey,
   type InstallContext,
@@ -234,6 +234,6 @@ async function move(
     .where('installation_id', '=', row.installation_id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await releaseLeft(tx, context, { before: row, after });
-  await noteAccounts(tx, context, whose);
+  await releaseFormerSource(tx, context, { before: row, after });
+  await notifyAccountsChanged(tx, context, whose);
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Base } from '../base.ts';
-import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
+import { lockSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
@@ -98,8 +98,7 @@ export async function publishVersion(
 ): Promise<Version> {
   const { environment, workflowId, version } = input;
   const found = await requireVersion(context.db, { environment, workflowId, version });
-  if (!found.draft)
-    throw invalidRequest([{ field: 'version', rule: `is published already; only a draft can be` }]);
+  if (!found.draft) throw invalidRequest([{ field: 'version', rule: 'is already published' }]);
   // Connectors or actions that it names may have been removed since.
   await checkedDefinition(context, environment, JSON.parse(JSON.stringify(found.definition)));
   return context.db.transaction().execute(async (tx) => {
@@ -131,7 +130,7 @@ export async function deleteWorkflow(
       .where('workflow_id', '=', workflowId)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) throw workflowNotFound(workflowId);
-    const heard = await tx
+    const sources = await tx
       .selectFrom('workflow_installations')
       .select('source_id')
       .distinct()
@@ -139,9 +138,9 @@ export async function deleteWorkflow(
       .where('source_id', 'is not', null)
       .orderBy('source_id')
       .execute();
-    for (const { source_id: sourceId } of heard) if (sourceId !== null) await holdSource(tx, sourceId);
+    for (const { source_id: sourceId } of sources) if (sourceId !== null) await lockSource(tx, sourceId);
     await tx.deleteFrom('workflows').where('workflow_id', '=', workflowId).execute();
-    for (const { source_id: sourceId } of heard)
+    for (const { source_id: sourceId } of sources)
       if (sourceId !== null) await releaseIfUnconsumed(tx, context, sourceId);
   });
 }
