@@ -1,7 +1,7 @@
 import {
   catalogOf,
   ConnectorFileError,
-  homeOf,
+  hostingOf,
   type Catalog,
   type Connector,
   type ConnectorText,
@@ -27,7 +27,7 @@ function compileFiles(files: ConnectorText[]): { connectors: Connector[]; faults
   for (const { path, id, text, test = false } of files) {
     const parsed = parseConnector(text, path, id);
     if (!parsed.definition) faults.push(...parsed.faults);
-    else connectors.push(compileConnector(parsed.definition, homeOf(parsed.definition, test, path)));
+    else connectors.push(compileConnector(parsed.definition, hostingOf(parsed.definition, test, path)));
   }
   return { connectors, faults };
 }

@@ -14,7 +14,7 @@ export interface Action {
   /** Name of its direct tool, where that is free and not too long. */
   readonly toolName: string;
   readonly description: string;
-  /** The gravest of `effects`. */
+  /** The most severe of `effects`. */
   readonly effect: Effect;
   /** The effects that calls may have, the usual one first; see effectOfCall(). */
   readonly effects: readonly Effect[];
@@ -102,10 +102,10 @@ const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
 /** The environments of a connector, whether this process serves it, and its recorded calls. */
-export type Home = Pick<Connector, 'environments' | 'served' | 'recorded'>;
+export type Hosting = Pick<Connector, 'environments' | 'served' | 'recorded'>;
 
-/** Returns the home of a connector whose file has this path. Test connectors are in the sandbox's environment. */
-export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Home {
+/** Returns the hosting of a connector whose file has this path. Test connectors exist only in development. */
+export function hostingOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Hosting {
   const served = test || id === SANDBOX_ID;
   const recorded = recordedBeside(path);
   return { environments: served ? DEVELOPMENT : EVERYWHERE, served, recorded };
@@ -114,8 +114,8 @@ export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = 
 /** Returns a catalogue of compiled connectors. `faults` belong to the files that were left out. */
 export function catalogOf(all: Connector[], faults: readonly FileFault[] = []): Catalog {
   const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
-  const seenIn = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
-  const lists = { development: seenIn('development'), production: seenIn('production') };
+  const listOf = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
+  const lists = { development: listOf('development'), production: listOf('production') };
   const byId = {
     development: new Map(lists.development.map((one) => [one.connectorId, one])),
     production: new Map(lists.production.map((one) => [one.connectorId, one])),

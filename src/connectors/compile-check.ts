@@ -12,7 +12,7 @@ import { compileSchema } from './validate.ts';
  */
 export function checkCompiles(file: ConnectorFile): SemanticFault[] {
   const unified = Object.entries(file.unified).map(([scope, model]) =>
-    faultOf(`unified.${scope}.map`, 'is no JSONata expression', () => model && parse(model.map)),
+    faultOf(`unified.${scope}.map`, 'is not a valid JSONata expression', () => model && parse(model.map)),
   );
   const actions = Object.entries(file.actions).flatMap(([actionId, action]) => {
     const paging = pagingOf(file, action);
@@ -26,11 +26,11 @@ export function checkCompiles(file: ConnectorFile): SemanticFault[] {
       ),
       faultOf(
         `${path}.response.map`,
-        'is no JSONata expression',
+        'is not a valid JSONata expression',
         () => action.response.map && parse(action.response.map),
       ),
       ...Object.entries(action.before?.fill ?? {}).map(([name, expression]) =>
-        faultOf(`${path}.before.fill.${name}`, 'is no JSONata expression', () => parse(expression)),
+        faultOf(`${path}.before.fill.${name}`, 'is not a valid JSONata expression', () => parse(expression)),
       ),
     ];
   });

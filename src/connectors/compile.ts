@@ -1,5 +1,5 @@
-import type { Action, Connector, Home } from './catalog.ts';
-import { effectsIn, gravestOf } from './effects.ts';
+import type { Action, Connector, Hosting } from './catalog.ts';
+import { effectsIn, mostSevereOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { definitionOf, hashOf } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
@@ -8,7 +8,7 @@ import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { sha256 } from '../lib/sha256.ts';
 
 /** Returns the runtime form of a checked connector file. Schemas are built at their first use. */
-export function compileConnector(definition: ConnectorFile, home: Home): Connector {
+export function compileConnector(definition: ConnectorFile, hosting: Hosting): Connector {
   const compiled = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
     actionId,
     compileAction(definition, actionId, action),
@@ -24,7 +24,7 @@ export function compileConnector(definition: ConnectorFile, home: Home): Connect
     definition,
     actions: new Map(actions),
     internal: new Map(internal),
-    ...home,
+    ...hosting,
     get fingerprint() {
       return (fingerprint ??= sha256(JSON.stringify(definition)));
     },
@@ -38,20 +38,20 @@ export type ConnectorHead = Pick<ConnectorFile, 'id' | 'name' | 'description' | 
  * Returns a connector whose definition is opened and compiled at its first use, because most processes use few of the
  * installed ones.
  */
-export function unopenedConnector(
+export function lazyConnector(
   { id, name, description, categories }: ConnectorHead,
-  home: Home,
+  hosting: Hosting,
   text: () => string,
 ): Connector {
   let opened: Connector | undefined;
-  const whole = () => (opened ??= compileConnector(JSON.parse(text()), home));
+  const whole = () => (opened ??= compileConnector(JSON.parse(text()), hosting));
   let fingerprint: string | undefined;
   return {
     connectorId: id,
     name,
     description,
     categories,
-    ...home,
+    ...hosting,
     get definition() {
       return whole().definition;
     },
@@ -83,7 +83,7 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     name: definition.name ?? titleOf(actionId),
     toolName: mcpName(file, actionId),
     description: definition.description,
-    effect: gravestOf(effects),
+    effect: mostSevereOf(effects),
     effects,
     method,
     path,

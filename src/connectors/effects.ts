@@ -21,16 +21,16 @@ export function effectsIn(
   return [...new Set([effect ?? effectOf(method), ...effectWhen.map((condition) => condition.effect)])];
 }
 
-export function gravestOf(effects: readonly Effect[]): Effect {
+export function mostSevereOf(effects: readonly Effect[]): Effect {
   return GRAVITY.findLast((effect) => effects.includes(effect)) ?? 'destructive';
 }
 
-/** Returns the effect of a call with this input: the gravest of those whose condition holds, else the usual one. */
+/** Returns the effect of a call with this input: the most severe of those whose condition holds, else the usual one. */
 export function effectOfCall(
   action: { effects: readonly Effect[]; definition: Pick<ActionDefinition, 'effectWhen'> },
   input: JsonObject,
 ): Effect {
   const [usual = 'destructive'] = action.effects;
   const fitting = action.definition.effectWhen.filter((condition) => holds(condition, input));
-  return fitting.length === 0 ? usual : gravestOf(fitting.map(({ effect }) => effect));
+  return fitting.length === 0 ? usual : mostSevereOf(fitting.map(({ effect }) => effect));
 }

@@ -159,8 +159,8 @@ const response = z.strictObject({
   /** Path of the value, or of the list of records, in the body. */
   data: bodyPath.default(''),
   /**
-   * For apps that omit the place of an empty list: all members that such an answer may have (`[]`: it is `{}`). Any
-   * other answer without the place is a failure of the app, because a maintenance notice is no empty list.
+   * For apps that omit an empty list: all members that such an answer may have (`[]`: the answer is `{}`). Any other
+   * answer without the list is a failure of the app, such as a maintenance notice.
    */
   whenEmpty: z.array(z.string().min(1)).optional(),
   /**
@@ -194,7 +194,7 @@ const action = z.strictObject({
   description: text(1000),
   /** Default: GET and HEAD read, DELETE destructive, others write. */
   effect: effect.optional(),
-  /** Calls with these values of a parameter have another effect. The gravest that fits counts. */
+  /** Calls with these values of a parameter have another effect. The most severe that fits counts. */
   effectWhen: z.array(effectCondition).default([]),
   /** The schemes whose credentials can run this, where not all can. */
   authentication: z.array(schemeType).min(1).optional(),

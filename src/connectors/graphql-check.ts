@@ -1,5 +1,5 @@
 import { GraphQLError, Kind, OperationTypeNode, parse, type OperationDefinitionNode } from 'graphql';
-import { gravestOf, effectsIn } from './effects.ts';
+import { mostSevereOf, effectsIn } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { pagingOf } from './schemas.ts';
@@ -32,7 +32,7 @@ function effectFaults(
 ): SemanticFault[] {
   if (operation === OperationTypeNode.SUBSCRIPTION)
     return [{ path: `${path}.graphql`, rule: 'must be a query or a mutation' }];
-  const reads = gravestOf(effectsIn(action, 'POST')) === 'read';
+  const reads = mostSevereOf(effectsIn(action, 'POST')) === 'read';
   if (operation === OperationTypeNode.QUERY || !reads) return [];
   return [{ path: `${path}.effect`, rule: 'a mutation does not read; say write or destructive' }];
 }

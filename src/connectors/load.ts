@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
-import { unopenedConnector, type ConnectorHead } from './compile.ts';
+import { catalogOf, ConnectorFileError, hostingOf, SANDBOX_ID, type Catalog } from './catalog.ts';
+import { lazyConnector, type ConnectorHead } from './compile.ts';
 import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
 import { readShipped } from './shipped.ts';
@@ -39,13 +39,13 @@ export async function loadCatalog({
   const byId = new Map(files.map((file) => [file.id, file]));
   const home = (head: ConnectorHead) => {
     const { test = false, path = '' } = byId.get(head.id) ?? {};
-    return homeOf(head, test, path);
+    return hostingOf(head, test, path);
   };
   const cachePath = cacheFolder && join(cacheFolder, cacheName(files.map(({ path }) => path)));
   const cached = cachePath && readCached(cachePath);
   if (cached)
     return catalogOf(
-      cached.map(({ head, text }) => unopenedConnector(head, home(head), text)),
+      cached.map(({ head, text }) => lazyConnector(head, home(head), text)),
       missing,
     );
   const { definitions, faults } = await readDefinitions(files);
@@ -53,7 +53,7 @@ export async function loadCatalog({
   // A start with faults does not cache, so that the next start reports them again.
   if (cachePath && faults.length === 0) await writeCached(cachePath, definitions);
   return catalogOf(
-    definitions.map(({ head, text }) => unopenedConnector(head, home(head), text)),
+    definitions.map(({ head, text }) => lazyConnector(head, home(head), text)),
     [...missing, ...faults],
   );
 }

@@ -59,8 +59,8 @@ interface Walk {
 }
 
 /**
- * Returns the schema without `$ref`, `$defs`, `propertyNames`, recursion or names that model APIs refuse. Where it is
- * less strict than the original, it allows more, because inputs are checked against the original.
+ * Returns the schema without `$ref`, `$defs`, `propertyNames`, recursion or names that model APIs refuse. It may
+ * be less strict than the original, because inputs are checked against the original.
  */
 export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
   const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES } };
@@ -101,14 +101,14 @@ export function aliasesOf(properties: JsonSchema): ReadonlyMap<string, string> {
   const names = Object.keys(properties);
   const refused = names.filter((name) => !ACCEPTED_NAME.test(name));
   if (refused.length === 0) return NO_ALIASES;
-  const taken = new Set(names);
+  const used = new Set(names);
   return new Map(
     refused.map((name) => {
       const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
-      const fits = plain !== '' && plain.length <= MAX_NAME && !taken.has(plain);
+      const fits = plain !== '' && plain.length <= MAX_NAME && !used.has(plain);
       const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
       const alias = fits ? plain : `${plain.slice(0, MAX_NAME - 9)}_${hash}`;
-      taken.add(alias);
+      used.add(alias);
       return [name, alias];
     }),
   );

@@ -2,7 +2,7 @@ import type { Action, Connector } from './catalog.ts';
 import type { ActionDefinition, Authentication } from './format.ts';
 
 /** The scheme of a credential. `scopes`: the granted scopes; null where they are unknown. */
-export interface Means {
+export interface Access {
   type: string;
   scopes: readonly string[] | null;
 }
@@ -10,7 +10,7 @@ export interface Means {
 /** Why a credential cannot run an action: it needs another scheme, or scopes that were not granted. */
 export type Lack = { authentication: string[] } | { scopes: string[] };
 
-/** Returns whether an action requires more than a credential of its connector has in any case. */
+/** Returns whether an action requires more than every credential of its connector has. */
 export function hasNeeds({ authentication, scopes }: ActionDefinition): boolean {
   return authentication !== undefined || scopes.length > 0;
 }
@@ -18,7 +18,7 @@ export function hasNeeds({ authentication, scopes }: ActionDefinition): boolean 
 /** Returns what a credential lacks for an action; undefined where nothing is known to be missing. */
 export function lackOf(
   { definition }: Pick<Action, 'definition'>,
-  { type, scopes }: Means,
+  { type, scopes }: Access,
 ): Lack | undefined {
   const { authentication } = definition;
   if (authentication && !authentication.some((one) => one === type)) return { authentication };
@@ -42,7 +42,7 @@ export function schemesFor(
 ): string[] {
   return authentication
     .filter(
-      (scheme) => lackOf({ definition }, { type: scheme.type, scopes: scopesAsked(scheme) }) === undefined,
+      (scheme) => lackOf({ definition }, { type: scheme.type, scopes: signInScopes(scheme) }) === undefined,
     )
     .map(({ type }) => type);
 }
@@ -51,6 +51,6 @@ export function schemesFor(
  * Returns the scopes that a sign-in requests; null for schemes without, and where they belong to the app's
  * registration.
  */
-function scopesAsked(scheme: Authentication): readonly string[] | null {
+function signInScopes(scheme: Authentication): readonly string[] | null {
   return 'scopes' in scheme && scheme.scopes.length > 0 ? scheme.scopes : null;
 }

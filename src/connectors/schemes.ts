@@ -154,7 +154,7 @@ const oauthCommon = {
   account: z.strictObject({ id: oauthPlace, name: oauthPlace.optional() }).optional(),
   /** Default: `Authorization: Bearer {accessToken}`. */
   apply: apply.optional(),
-  /** True where a value of this scheme has no source that can be named. */
+  /** True when a value of this scheme has no documented source. */
   unverified: z.literal(true).optional(),
 };
 

@@ -13,8 +13,8 @@ import { wireFaults } from './wire-semantics.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
-/** Values that a scheme has without naming them. */
-const BROUGHT: { [type in Authentication['type']]: string[] } = {
+/** Names that templates of a scheme may use without a field. */
+const IMPLICIT_NAMES: { [type in Authentication['type']]: string[] } = {
   bearer: ['token'],
   api_key: ['apiKey'],
   basic: ['username', 'password'],
@@ -66,7 +66,7 @@ function addressFaults(file: ConnectorFile, template: string, path: string): Sem
   return faults;
 }
 
-const UNPROTECTED = 'must begin with https: over http the credential could be read on its way';
+const UNPROTECTED = 'must begin with https, because http sends the credential unencrypted';
 
 /**
  * Returns whether an address is plain http beyond this machine. Hosts below .invalid (RFC 6761) are this process
@@ -82,7 +82,7 @@ function checkTypes(file: ConnectorFile): SemanticFault[] {
   return types.flatMap((type, index) =>
     types.indexOf(type) === index
       ? []
-      : [{ path: `authentication.${index}.type`, rule: `"${type}" is there twice` }],
+      : [{ path: `authentication.${index}.type`, rule: `"${type}" appears twice` }],
   );
 }
 
@@ -90,7 +90,7 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   if (scheme.type === 'none') return [];
   const faults: SemanticFault[] = [];
   const names = new Set([
-    ...BROUGHT[scheme.type],
+    ...IMPLICIT_NAMES[scheme.type],
     ...Object.keys(scheme.fields),
     ...Object.keys(file.variables),
     ...('capture' in scheme ? Object.keys(scheme.capture) : []),
@@ -211,7 +211,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
     check(template, `lookup.headers.${name}`, [...known, 'accessToken']);
   for (const [at, place] of lookupPlaces(scheme)) {
     if (!scheme.lookup && place.startsWith('lookup:'))
-      faults.push({ path: `${path}.${at}`, rule: 'is read from lookup, and there is none' });
+      faults.push({ path: `${path}.${at}`, rule: 'needs a lookup' });
   }
   if (scheme.type === 'oauth2' && scheme.revocation) {
     const { params, headers } = scheme.revocation;
@@ -248,8 +248,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
       faults.push({ path: `${path}.path`, rule: `{${name}} of the request is not described` });
   }
   for (const name of Object.keys(action.path)) {
-    if (!inPath.includes(name))
-      faults.push({ path: `${path}.path.${name}`, rule: 'does not stand in the request' });
+    if (!inPath.includes(name)) faults.push({ path: `${path}.path.${name}`, rule: 'is not in the request' });
   }
   if (template.split('/').some((segment) => segment === '.' || segment === '..' || segment.includes('\\'))) {
     faults.push({ path: `${path}.request`, rule: 'must not hold dot segments or backslashes' });
@@ -263,7 +262,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     if (other)
       faults.push({
         path: `${path}.${place}.${name}`,
-        rule: `stands in ${other} too; names of one action differ`,
+        rule: `is also in ${other}; names must be unique in an action`,
       });
     seen.set(name, place);
   }
@@ -304,7 +303,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   if (action.wrap === '[]' && (type !== 'json' || action.idempotencyParam !== undefined))
     faults.push({ path: `${path}.wrap`, rule: '[] is for JSON bodies without idempotencyParam' });
   if (action.graphql && action.wrap !== undefined)
-    faults.push({ path: `${path}.wrap`, rule: 'has no meaning with graphql' });
+    faults.push({ path: `${path}.wrap`, rule: 'is not used with graphql' });
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
@@ -332,8 +331,7 @@ function checkRefs(file: ConnectorFile, schema: unknown, path: string): Semantic
 }
 
 function checkProbe(file: ConnectorFile): SemanticFault[] {
-  if (file.account && !file.probe)
-    return [{ path: 'account', rule: 'is read from the probe, and there is none' }];
+  if (file.account && !file.probe) return [{ path: 'account', rule: 'needs a probe' }];
   if (file.probe === undefined) return [];
   const action = file.actions[file.probe];
   if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];

@@ -180,7 +180,7 @@ async function assertCompiles(fields: Record<string, string>): Promise<void> {
           ? String(Reflect.get(Object(error), 'message'))
           : String(error);
       throw invalidRequest([
-        { field: `fields.${name}`, rule: `is no JSONata expression: ${reason.slice(0, 200)}` },
+        { field: `fields.${name}`, rule: `is not a valid JSONata expression: ${reason.slice(0, 200)}` },
       ]);
     }
   }

@@ -223,7 +223,7 @@ describe('an action with further reads', () => {
     ["input: {thingId: '{record.key}'}", 'input: {}', /lacks thingId, which "get_thing" requires/],
     ['total: $sum', 'sum: $sum', /fill\.sum: is no parameter of this action|sum.*is no parameter/],
     ['unless: {parameter: bare}', 'unless: {parameter: bear}', /names no parameter/],
-    ['$sum(parts.price)', '$sum(', /is no JSONata expression/],
+    ['$sum(parts.price)', '$sum(', /is not a valid JSONata expression/],
     [
       'request: GET /me}',
       'request: GET /me, before: {reads: {a: {action: get_thing}}, fill: {a: a}}}',

@@ -160,7 +160,7 @@ test('connectors check names file, path and rule of every fault', async () => {
   ]);
 
   const expression = await check(good.replace(`'{"waitedMs": waited_ms}'`, `'{"waitedMs": '`));
-  expect(expression.err).toMatch(/actions\.slow\.response\.map: is no JSONata expression/);
+  expect(expression.err).toMatch(/actions\.slow\.response\.map: is not a valid JSONata expression/);
 
   const backwards = await check(
     good.replace(`'{"waitedMs": waited_ms}'`, `'{"waitedMs": $contains(waited_ms, /(?<=1)0/)}'`),

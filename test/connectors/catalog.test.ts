@@ -124,7 +124,7 @@ test('values of a lookup require a lookup', () => {
       '{type: api_key, in: header, name: X-Key}',
       oauth(`capture: {tenantId: {from: 'lookup:id'}}${more}`),
     );
-  expect(faultOf(scheme(''))).toContain('authentication.0.capture.tenantId.from: is read from lookup');
+  expect(faultOf(scheme(''))).toContain('authentication.0.capture.tenantId.from: needs a lookup');
   expect(faultOf(scheme(", lookup: {url: 'https://{host}/me', map: '$[0]'}"))).toBe('');
 });
 
@@ -218,7 +218,7 @@ describe('a fault is reported with file, path and rule', () => {
     ],
     ['probe: list_orders', 'probe: nothing', 'probe: "nothing" is no action of this file'],
     ['probe: list_orders', 'probe: get_order', 'probe: must be callable without input'],
-    ['probe: list_orders', 'account: {id: id}', 'account: is read from the probe'],
+    ['probe: list_orders', 'account: {id: id}', 'account: needs a probe'],
     [
       'paging: pages',
       'paging: other',
@@ -233,7 +233,7 @@ describe('a fault is reported with file, path and rule', () => {
     [
       '{orderId: {type: string}}',
       '{orderId: {type: string}, extra: {type: string}}',
-      'actions.get_order.path.extra: does not stand in the request',
+      'actions.get_order.path.extra: is not in the request',
     ],
     [
       'GET /orders/{orderId}',

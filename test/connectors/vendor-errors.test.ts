@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { homeOf } from '../../src/connectors/catalog.ts';
+import { hostingOf } from '../../src/connectors/catalog.ts';
 import { compileConnector } from '../../src/connectors/compile.ts';
 import { parseConnector } from '../../src/connectors/parse.ts';
 import { parseJson } from '../../src/lib/json.ts';
@@ -59,7 +59,7 @@ async function meaningOf(
   const { definition } = parseConnector(change(readFileSync(file, 'utf8')), file);
   if (!definition) throw new Error(`${file} has faults`);
   const moved = { ...definition, baseUrl: upstream.origin };
-  const connector = compileConnector(moved, homeOf(definition, false));
+  const connector = compileConnector(moved, hostingOf(definition, false));
   const action = connector.actions.get(named ?? definition.probe ?? '');
   const scheme = definition.authentication.find(({ type }) => type !== 'none');
   if (!action || !scheme) throw new Error(`${id} has no action ${named}, or no scheme`);
