@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Means } from '../connectors/needs.ts';
+import type { Access } from '../connectors/needs.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Context } from './context.ts';
@@ -36,7 +36,7 @@ export function connectedMeans(
       .where('environment', '=', environment)
       .where('state', '=', 'active')
       .execute();
-    const means = new Map<string, Means[]>();
+    const means = new Map<string, Access[]>();
     for (const { connector_id: id, type, scopes } of rows)
       means.set(id, [...(means.get(id) ?? []), { type, scopes: scopesIn(scopes) }]);
     return means;

@@ -26,7 +26,7 @@ export interface Credential {
   state: CredentialState;
   /** The reason why it is not active, in words for its owner. */
   reason: string | null;
-  /** The app's own words about the reason, kept apart from ours. */
+  /** The app's message about the reason. */
   appMessage: string | null;
   account: Account | null;
   /**
@@ -58,7 +58,7 @@ const account = z.object({ id: z.string(), name: z.string().optional() });
 
 const scopes = z.array(z.string());
 
-/** Returns the facts that events for the operator carry: which credential, and whose. */
+/** Returns the members of an operator event that identify a credential and its user. */
 export function credentialFacts({
   credentialId,
   userId,

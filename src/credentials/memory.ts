@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache';
-import type { Means } from '../connectors/needs.ts';
+import type { Access } from '../connectors/needs.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { SECOND, systemClock, type Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
@@ -28,7 +28,7 @@ export interface CredentialMemory {
 }
 
 /** Types and scopes of a user's active credentials, by connector id. */
-export type ConnectedMeans = ReadonlyMap<string, readonly Means[]>;
+export type ConnectedMeans = ReadonlyMap<string, readonly Access[]>;
 
 /** The result of a probe. `unknown`: the app gave no definite answer. `none`: the connector has no probe. */
 export type Verdict = 'works' | 'refused' | 'unknown' | 'none';

@@ -89,7 +89,7 @@ export async function requireOAuthClient(
 }
 
 /**
- * Stores the OAuth app of a connector and replaces the one before.
+ * Stores the OAuth app of a connector in place of an earlier one.
  * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, or
  * when a required secret or host field is missing.
  */

@@ -50,17 +50,17 @@ export function filledAddress(grant: Grant, template: string, more: Record<strin
   });
   const url = URL.canParse(filled) ? new URL(filled) : undefined;
   if (!url || url.username !== '' || url.password !== '')
-    throw invalidAddress(connector, 'its address is none');
+    throw invalidAddress(connector, 'its address is not valid');
   return url;
 }
 
 function otherApp({ connectorId, name }: Connector, field: string): GatehouseError {
   return new GatehouseError(
     'oauth_app_missing',
-    `The OAuth app for ${name} is registered elsewhere than this account is: their ${field} differ.`,
+    `The OAuth app for ${name} and this account have different values of ${field}.`,
     {
       details: { connectorId, field },
-      fix: `An operator names it in fields.${field} of PUT /api/connectors/${connectorId}/oauth-app.`,
+      fix: `An operator can set fields.${field} with PUT /api/connectors/${connectorId}/oauth-app.`,
     },
   );
 }
@@ -145,15 +145,14 @@ export function noAnswer({ name, connectorId }: Connector, answer: OutboundAnswe
   const details = { status, connectorId, reason: 'token_endpoint' };
   if (status === 429) {
     const seconds = /^\d{1,6}$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : '30';
-    return new GatehouseError(
-      'upstream_rate_limited',
-      `${name} limits how often tokens are asked for (HTTP 429).`,
-      { details, headers: { 'Retry-After': seconds ?? '30' } },
-    );
+    return new GatehouseError('upstream_rate_limited', `${name} limits its token requests (HTTP 429).`, {
+      details,
+      headers: { 'Retry-After': seconds ?? '30' },
+    });
   }
   return new GatehouseError(
     'upstream_failed',
-    `${name} gave no tokens: its token endpoint answered HTTP ${status} with nothing that says why.`,
+    `${name} gave no tokens. Its token endpoint answered HTTP ${status} without a reason.`,
     { details },
   );
 }

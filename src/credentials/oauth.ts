@@ -328,13 +328,9 @@ function translated({ name, connectorId }: Connector, error: unknown, secrets: s
     const status = 'status' in error && typeof error.status === 'number' ? error.status : 400;
     return new OAuthRefusal(scrub(error.error, secrets), description, status);
   }
-  return new GatehouseError(
-    'upstream_failed',
-    `${name} answered with something that is no grant of tokens.`,
-    {
-      details: { connectorId, reason: 'token_endpoint' },
-    },
-  );
+  return new GatehouseError('upstream_failed', `${name} answered with a body that is not a token response.`, {
+    details: { connectorId, reason: 'token_endpoint' },
+  });
 }
 
 /**

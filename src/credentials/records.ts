@@ -198,7 +198,7 @@ export async function updateCredential(
     const scheme = schemeOf(connector, changes.type ?? credential.type);
     const known =
       scheme.type === credential.type
-        ? knownData(context, connector, { credential, given: changes.data })
+        ? storedData(context, connector, { credential, given: changes.data })
         : {};
     const prepared = await prepareCredential(context, {
       environment: key.environment,
@@ -212,7 +212,7 @@ export async function updateCredential(
       assertSameAccount(connector, credential, { type: scheme.type, account: prepared.account });
     await dropSpares(context.db, credential.credentialId);
     const bound = { ...credential, type: scheme.type };
-    Object.assign(set, renewedColumns(context, bound, prepared), activeAgain(scheme, prepared.account));
+    Object.assign(set, renewedColumns(context, bound, prepared), activated(scheme, prepared.account));
   }
   return change(context, key, set);
 }
@@ -221,7 +221,7 @@ export async function updateCredential(
  * Returns the values that a partial change keeps. A new access token comes from a new grant, so old token facts are
  * dropped.
  */
-function knownData(
+function storedData(
   context: Pick<Context, 'keys'>,
   connector: Connector,
   { credential, given }: { credential: Credential; given: JsonObject },
@@ -231,8 +231,8 @@ function knownData(
     const { expiresAt, scopes } = credential;
     return { ...stored, expiresAt, scopes };
   }
-  const asked = credentialFields(connector, schemeOf(connector, credential.type));
-  return Object.fromEntries(Object.entries(stored).filter(([name]) => asked.has(name)));
+  const fields = credentialFields(connector, schemeOf(connector, credential.type));
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => fields.has(name)));
 }
 
 /**
@@ -255,7 +255,7 @@ export async function checkCredential(
     });
     if (!checked) return { credential: latest, checked };
     const scheme = schemeOf(connector, latest.type);
-    const set = { ...activeAgain(scheme, account), updated_at: context.clock.now() };
+    const set = { ...activated(scheme, account), updated_at: context.clock.now() };
     return { credential: await change(context, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
@@ -287,7 +287,7 @@ export async function deleteCredential(context: RefreshContext, key: CredentialK
     return toCredential(row);
   });
   forgetChoices(context);
-  await noteAccounts(db, context, key);
+  await notifyAccountsChanged(db, context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, { credential });
 }
@@ -317,7 +317,7 @@ export function schemeOf(
   throw invalidRequest([{ field: 'type', rule }], 'The credential');
 }
 
-function activeAgain(scheme: Authentication, account: Account | undefined): CredentialChanges {
+function activated(scheme: Authentication, account: Account | undefined): CredentialChanges {
   // The account of the grant stays, because a probe may report another id for the same account.
   const hasAccountPath = 'account' in scheme && scheme.account !== undefined;
   return {

@@ -25,7 +25,7 @@ export type RenewContext = Pick<
 const RECHECK_MS = 5 * SECOND;
 /** How long another process may need to store the result of its renewal. */
 const SETTLE_MS = 30 * SECOND;
-const LOOK_MS = SECOND / 2;
+const LOOK_INTERVAL_MS = SECOND / 2;
 const FIRST_BACKOFF_MS = 30 * SECOND;
 /** The longest pause while the stored tokens still work, and the longest that a token endpoint can ask for. */
 const MAX_BACKOFF_MS = 15 * MINUTE;
@@ -84,8 +84,8 @@ export async function renew(
   } catch (error) {
     if (!endsGrant(scheme, error)) return fallBack(context, renewal, error);
   }
-  const overtaken = await waitForOthers(context, renewal, lastEndedAt);
-  if (overtaken) return overtaken;
+  const newer = await waitForOthers(context, renewal, lastEndedAt);
+  if (newer) return newer;
   try {
     return await attempt(context, renewal, renewal.values);
   } catch (error) {
@@ -131,8 +131,8 @@ async function waitForOthers(
   const { credentialId, version } = lease.credential;
   const settlesIn = (lastEndedAt ?? 0) + SETTLE_MS - clock.now();
   const waitMs = Math.min(Math.max(RECHECK_MS, settlesIn), SETTLE_MS);
-  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_MS) {
-    await sleep(LOOK_MS);
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_INTERVAL_MS) {
+    await sleep(LOOK_INTERVAL_MS);
     const latest = await readLeased(db, credentialId, clock.now());
     if (!latest) throw credentialNotFound(credentialId);
     if (latest.credential.version !== version) return latest.credential;
@@ -163,15 +163,20 @@ async function trySpares(context: RenewContext, renewal: Renewal): Promise<Crede
 
 async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): Promise<never> {
   const { connector, scheme, lease } = renewal;
-  const said = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
+  const message = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
   const ownKeys = scheme.type === 'oauth2_client_credentials';
   const reason = ownKeys
     ? `${connector.name} refused the client id and secret. Replace them.`
     : `${connector.name} no longer renews the access: it was revoked there, or unused for too long. Connect the account again.`;
   const state = ownKeys ? 'needs_reconnect' : 'revoked';
-  await endCredential(context, lease.credential, { state, cause: 'invalid_grant', reason, appMessage: said });
+  await endCredential(context, lease.credential, {
+    state,
+    cause: 'invalid_grant',
+    reason,
+    appMessage: message,
+  });
   throw new GatehouseError('credential_invalid', reason, {
-    details: { reason: 'revoked', message: said, state, credentialId: lease.credential.credentialId },
+    details: { reason: 'revoked', message, state, credentialId: lease.credential.credentialId },
   });
 }
 
@@ -185,9 +190,9 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
     if (isUsable(credential, context.clock.now(), refused)) return credential;
     throw failure;
   }
-  const again = await recordFailure(context, lease, { failure, refused });
+  const nextAttemptAt = await recordFailure(context, lease, { failure, refused });
   if (isUsable(credential, context.clock.now(), refused)) return credential;
-  const seconds = secondsUntil(again, context.clock.now());
+  const seconds = secondsUntil(nextAttemptAt, context.clock.now());
   const refusal = error instanceof OAuthRefusal ? '' : 'The access token could not be renewed. ';
   // The call itself was never sent. `reason` reports that: see actions/idempotency.ts.
   throw new GatehouseError(
@@ -203,9 +208,9 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
 
 /** Returns the error for a rejected OAuth app. The operator must fix it; the credential is not at fault. */
 function refusedApp({ name, connectorId }: Connector, { error, description, status }: OAuthRefusal) {
-  const said = description === undefined ? error : `${error}: ${description}`;
-  return new GatehouseError('upstream_rejected', `${name} refused to renew the access token (${said}).`, {
-    details: { status, connectorId, reason: 'renewal_failed', error, message: said },
+  const message = description === undefined ? error : `${error}: ${description}`;
+  return new GatehouseError('upstream_rejected', `${name} refused to renew the access token (${message}).`, {
+    details: { status, connectorId, reason: 'renewal_failed', error, message },
     fix: `Check the OAuth app: PUT /api/connectors/${connectorId}/oauth-app.`,
   });
 }
@@ -222,8 +227,8 @@ async function recordFailure(
     firstMs: FIRST_BACKOFF_MS,
     longestMs: longestPauseMs(credential, now, refused),
   });
-  const asked = askedPauseMs(failure);
-  const refreshAfter = now + Math.min(MAX_BACKOFF_MS, Math.max(backoffMs, asked));
+  const requestedMs = requestedPauseMs(failure);
+  const refreshAfter = now + Math.min(MAX_BACKOFF_MS, Math.max(backoffMs, requestedMs));
   await db
     .updateTable('credentials')
     .set({ refresh_failures: refreshFailures + 1, refresh_after: refreshAfter })
@@ -254,7 +259,7 @@ function longestPauseMs(credential: Credential, now: number, refused: Refused | 
 /**
  * Returns the pause that a rate-limited token endpoint asks for, ms. Outages are excluded: their length is unknown.
  */
-function askedPauseMs({ code, headers }: GatehouseError): number {
+function requestedPauseMs({ code, headers }: GatehouseError): number {
   return code === 'upstream_rate_limited' ? Number(headers['Retry-After'] ?? 0) * SECOND : 0;
 }
 

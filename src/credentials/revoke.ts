@@ -20,8 +20,8 @@ export async function endTokens(
   const facts = { credentialId: credential.credentialId, connectorId: connector.connectorId };
   try {
     const client = await requireOAuthClient(context, credential.environment, connector);
-    const held = values ?? openValues(context, credential);
-    await revokeTokens(context, { connector, scheme, client, values: held });
+    const tokens = values ?? openValues(context, credential);
+    await revokeTokens(context, { connector, scheme, client, values: tokens });
     context.log.info({ ...facts, revoked: true }, 'tokens revoked at the third party');
   } catch (error) {
     const why =

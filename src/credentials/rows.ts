@@ -55,7 +55,7 @@ export async function findAccount(
 ): Promise<{ accountKey: string; existing: Credential | undefined }> {
   const { environment, userId, connector } = account;
   const accountKey = accountKeyOf(context, connector, account);
-  await holdAccounts(tx, userId);
+  await lockAccounts(tx, userId);
   const rows = await tx
     .selectFrom('credentials')
     .selectAll()
@@ -80,7 +80,7 @@ function rank({ state, isDefault }: Credential): number {
 }
 
 /** Locks the user row on PostgreSQL, which runs transactions of several processes at once; SQLite has one writer. */
-async function holdAccounts(tx: Tx, userId: string): Promise<void> {
+async function lockAccounts(tx: Tx, userId: string): Promise<void> {
   if (!isPostgres(tx)) return;
   await tx.selectFrom('users').select('user_id').where('user_id', '=', userId).forNoKeyUpdate().execute();
 }
@@ -104,7 +104,7 @@ export async function insertCredential(
       user_id: made.userId,
       connector_id: connector.connectorId,
       type: made.scheme.type,
-      name: made.name ?? (await freeName(tx, made)),
+      name: made.name ?? (await unusedName(tx, made)),
       state: 'active',
       account: account ? JSON.stringify(account) : null,
       sealed: sealValues(context, bound, made.values),
@@ -123,12 +123,12 @@ export async function insertCredential(
     type: 'credential.created',
     data: credentialFacts(credential),
   });
-  await noteAccounts(tx, context, made);
+  await notifyAccountsChanged(tx, context, made);
   return credential;
 }
 
 /** Returns the account's name, else the app's; numbered when the user has another account of that name. */
-async function freeName(tx: Tx, { connector, account, userId }: StoredAccount): Promise<string> {
+async function unusedName(tx: Tx, { connector, account, userId }: StoredAccount): Promise<string> {
   const name = account?.name ?? connector.name;
   const rows = await tx
     .selectFrom('credentials')
@@ -197,7 +197,7 @@ export async function updateRow(
   context: WriteContext,
   { key, changes }: { key: CredentialKey; changes: CredentialChanges },
 ): Promise<Credential> {
-  await holdAccounts(tx, key.userId);
+  await lockAccounts(tx, key.userId);
   const found = await tx
     .selectFrom('credentials')
     .selectAll()
@@ -215,11 +215,11 @@ export async function updateRow(
     .where('credential_id', '=', key.credentialId)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await noteAccounts(tx, context, key);
+  await notifyAccountsChanged(tx, context, key);
   const now = toCredential(row);
   if (changes.account === undefined && changes.sealed === undefined) return now;
-  const leads = accountChange(context, before, now);
-  if (leads !== 'none') await context.accountChanges[leads](tx, key.credentialId);
+  const effect = accountChange(context, before, now);
+  if (effect !== 'none') await context.accountChanges[effect](tx, key.credentialId);
   return { ...now, accountKey: await rekey(tx, context, { before, now }) };
 }
 
@@ -254,9 +254,9 @@ async function rekey(
     .where('connector_id', '=', now.connectorId)
     .where('account_key', '=', key)
     .executeTakeFirst();
-  const learned = before.sealed === now.sealed;
-  const twin = accountKeyOfStored(context, connector, before) === key;
-  if (holder && !learned && !twin) throw connectedAlready(connector, holder);
+  const valuesUnchanged = before.sealed === now.sealed;
+  const hadSameAccount = accountKeyOfStored(context, connector, before) === key;
+  if (holder && !valuesUnchanged && !hadSameAccount) throw connectedAlready(connector, holder);
   const accountKey = holder ? null : key;
   await tx
     .updateTable('credentials')

@@ -24,8 +24,8 @@ export function sealValues({ keys }: Pick<Base, 'keys'>, bound: Bound, values: V
 }
 
 /**
- * Returns the plain values of a credential for a change. Boxes of earlier releases are bound to their row until a job
- * seals them again (reseal.ts).
+ * Returns the plain values of a credential for a change. Seals of earlier releases are bound to their row until a job
+ * renews them (reseal.ts).
  * @throws KeyError when the row was altered or moved.
  */
 export function openValues({ keys }: Pick<Base, 'keys'>, credential: Bound & { sealed: string }): Values {
@@ -46,13 +46,13 @@ export function resealed(
   { keys }: Pick<Base, 'keys'>,
   credential: Bound & { sealed: string },
 ): string | undefined {
-  if (opens(keys, credential.sealed, binding(credential))) return undefined;
+  if (canOpen(keys, credential.sealed, binding(credential))) return undefined;
   return keys.seal(keys.open(credential.sealed, rowBinding(credential)), binding(credential));
 }
 
-function opens(keys: Base['keys'], box: string, bound: string): boolean {
+function canOpen(keys: Base['keys'], sealed: string, bound: string): boolean {
   try {
-    keys.open(box, bound);
+    keys.open(sealed, bound);
     return true;
   } catch (error) {
     if (error instanceof KeyError) return false;
@@ -74,7 +74,7 @@ export function openCredential(
   if (!scheme) {
     throw new GatehouseError(
       'credential_invalid',
-      `${connector.name} no longer takes credentials of type ${credential.type}. Create a new one.`,
+      `${connector.name} no longer accepts credentials of type ${credential.type}. Create a new one.`,
       { details: { reason: 'type_gone', credentialId: credential.credentialId } },
     );
   }
@@ -96,23 +96,23 @@ export function unsavedCredential(
     credentialId,
     connectorId: connector.connectorId,
     scheme,
-    values: { ...defaultValues(connector, scheme), ...toSecrets(forCalls(scheme.type, values)) },
+    values: { ...defaultValues(connector, scheme), ...toSecrets(withoutRefreshToken(scheme.type, values)) },
   };
 }
 
 function openedValues(context: OpenContext, credential: Credential): Readonly<Record<string, Secret>> {
   const { opened } = context.credentialMemory;
-  // The binding is part of the cache key: a box copied to another row must fail, not be found.
+  // The binding is part of the cache key. Otherwise a seal copied to another row would be found in the cache.
   const name = `${binding(credential)}|${credential.sealed}`;
   const known = opened.get(name);
   if (known) return known;
-  const values = toSecrets(forCalls(credential.type, openValues(context, credential)));
+  const values = toSecrets(withoutRefreshToken(credential.type, openValues(context, credential)));
   opened.set(name, values);
   return values;
 }
 
 /** Returns the values for a request without the refresh token, which goes only to the token endpoint. */
-function forCalls(type: string, values: Values): Values {
+function withoutRefreshToken(type: string, values: Values): Values {
   if (type !== 'oauth2' || values['refreshToken'] === undefined) return values;
   const { refreshToken: _kept, ...rest } = values;
   return rest;
@@ -134,7 +134,7 @@ function toSecrets(values: Values): Record<string, Secret> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
 }
 
-/** Returns the binding of a seal. The last part is the base origin of a custom connector; empty for built-in ones. */
+/** Returns the binding of a seal. It ends with an empty part, as in all stored seals. */
 function binding(bound: Bound): string {
   return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|`;
 }

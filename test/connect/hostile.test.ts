@@ -180,7 +180,7 @@ describe('the secret of an OAuth app', () => {
       input: {},
     });
     expect([ran.status, ran.at('code')]).toEqual([409, 'oauth_app_missing']);
-    expect(ran.text('error')).toContain('fields.siteUrl of PUT /api/connectors/gitlab/oauth-app');
+    expect(ran.text('error')).toContain('fields.siteUrl with PUT /api/connectors/gitlab/oauth-app');
     await all.call('DELETE', `/users/${all.userId}/credentials/${made.text('credentialId')}`);
     expect(JSON.stringify([all.party.asked, all.party.revoked])).not.toContain('gl_secret_of_the_operator');
   });
