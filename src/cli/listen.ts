@@ -11,7 +11,7 @@ import {
   closeListener,
   hear,
   openListener,
-  stayListening,
+  renewListener,
   type Heard,
   type Listener,
   type ListenerInput,
@@ -120,7 +120,7 @@ export async function listenUntil(
     if (context.clock.now() - saidAt <= MINUTE) return;
     saidAt = context.clock.now();
     // This machine slept, and the service has removed the silent listener.
-    if (!(await stayListening(context, listener)))
+    if (!(await renewListener(context, listener)))
       listener = await openListener(context, { ...what, secret: listener.secret });
   };
   try {
