@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
-import { noteAccounts } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/changes.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
@@ -57,7 +57,7 @@ export async function endCredential(
   });
   forgetChoices({ credentialMemory });
   if (!ended) return;
-  await noteAccounts(db, { clock }, { environment, userId });
+  await notifyAccountsChanged(db, { clock }, { environment, userId });
   log.warn(
     { credentialId, connectorId, userId, environment, state, cause },
     'credential needs to be reconnected',

@@ -5,7 +5,7 @@ import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { noteAccounts } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/changes.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { noteAccounts } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/changes.ts';
 import { isPostgres } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

@@ -25,7 +25,7 @@ export async function noteChange(db: DbOrTx, now: number, change: Change): Promi
 }
 
 /** Notifies listening clients that a user's accounts or tools changed. */
-export function noteAccounts(
+export function notifyAccountsChanged(
   db: DbOrTx,
   { clock }: { clock: Clock },
   { environment, userId }: { environment: Environment; userId: string },

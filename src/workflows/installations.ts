@@ -8,7 +8,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { noteAccounts } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';

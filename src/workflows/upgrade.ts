@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { publicError, type ErrorCode } from '../lib/errors.ts';
-import { noteAccounts } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/changes.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';

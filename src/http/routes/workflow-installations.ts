@@ -97,7 +97,8 @@ export const installRoute = defineRoute({
   method: 'POST',
   operationId: 'installWorkflow',
   summary: 'Install a workflow for an end user',
-  description: 'Installs the newest published version. If an account is missing: 409, with the link that connects it.',
+  description:
+    'Installs the newest published version. If an account is missing: 409, with the link that connects it.',
   body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
   success: {
     status: 201,
@@ -238,7 +239,9 @@ export const upgradeRoute = defineRoute({
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
   async handler({ context, caller, params, query: { userId, dryRun } }) {
     const key = { environment: caller.environment, ...params, userId };
-    return { body: await withConnectLink(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
+    return {
+      body: await withConnectLink(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })),
+    };
   },
 });
 

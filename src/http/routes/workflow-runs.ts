@@ -5,7 +5,7 @@ import { requireEnabled } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { jsonFromBody, MIB } from '../../lib/http-body.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
-import { assertRoom, beginRun } from '../../workflows/begin.ts';
+import { assertQueueNotFull, beginRun } from '../../workflows/begin.ts';
 import { installationOfHook } from '../../workflows/installations.ts';
 import { describeRun, describeWholeRun, requireRun, type RunKey } from '../../workflows/run-log.ts';
 import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../../workflows/runs.ts';
@@ -196,7 +196,7 @@ export const callWorkflowRoute = defineRoute({
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     await requireEnabled(context.db, row.environment, row.user_id);
     if (row.enabled !== 1) throw disabled();
-    await assertRoom(context.db, row);
+    await assertQueueNotFull(context.db, row);
     const raw = await readRaw();
     const said = { body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) };
     const named = header('idempotency-key');
