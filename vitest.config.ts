@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from './test/support/until.ts';
 import { writeToMemory } from './test/support/scratch.ts';
 
 writeToMemory();
 
 export default defineConfig({
   test: {
-    // Ends what hangs. A machine that does other things as well takes several times what it takes alone.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 2 * PATIENCE_MS,
+    hookTimeout: 2 * PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
     // Most tests wait for a process, a socket or a clock: with a worker a core the machine would idle.
     maxWorkers: Math.max(6, availableParallelism()),

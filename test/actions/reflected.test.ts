@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { connectClient, rpc } from '../support/mcp.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startShop, type Shop } from '../support/shop.ts';

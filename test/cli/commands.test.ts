@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import { BIN, cliEnv, freePort, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { BIN, cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 
 const SANDBOX = resolve(import.meta.dirname, '../../data/connectors/sandbox');
 
@@ -73,7 +74,7 @@ test('stdio with an unknown server ends with one line on standard error', async 
 test('stdio --url bridges to a running Gatehouse', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path));
-  await waitFor(() => existsSync(join(home.path, 'first-keys')));
+  await until(() => existsSync(join(home.path, 'first-keys')));
   const [url = ''] = /http\S+gh_mcp_\w+/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8')) ?? [];
   expect(url.startsWith(gatehouse.url)).toBe(true);
   const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;

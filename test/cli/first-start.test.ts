@@ -2,7 +2,8 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { newApiKey } from '../../src/crypto/tokens.ts';
-import { cliEnv, freePort, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 const NODE_OPTIONS = `--import=${resolve(import.meta.dirname, '../support/kill-at-first-keys.ts')}`;
@@ -57,7 +58,7 @@ for (const kind of STORE_KINDS) {
           ({ status }) => status === 200,
           () => false,
         );
-      await waitFor(isReady);
+      await until(isReady);
       expect(await list(url, key)).toBe(200);
     } finally {
       await (await started).stop();

@@ -5,7 +5,8 @@ import { listenUntil } from '../../src/cli/listen.ts';
 import { notifyOperator } from '../../src/outbox/operator-events.ts';
 import { closeIdleListeners } from '../../src/subscriptions/idle-listeners.ts';
 import { newSigningSecret } from '../../src/outbox/signature.ts';
-import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { BIN, cliEnv, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 import { manualClock } from '../support/clock.ts';
 import { startReceiver, verified } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
@@ -19,14 +20,14 @@ test('listen prints and forwards events of the service, and leaves nothing behin
   await using receiver = await startReceiver();
   const secret = newSigningSecret();
   const { out, err, stop } = run(['--forward', receiver.url, '--secret', secret, '--json'], service.env);
-  await waitFor(() => err().includes('Listening to all events of development'));
+  await until(() => err().includes('Listening to all events of development'));
 
   // This is an operator event, and the listener is its only subscription.
   const connectionId = await service.connect();
   const [one] = await receiver.arrived(1);
   if (!one) throw new Error('nothing arrived');
   expect(verified(secret, one)).toMatchObject({ type: 'credential.created', data: { connectionId } });
-  await waitFor(() => out().includes('\n'));
+  await until(() => out().includes('\n'));
   expect(JSON.parse(out().split('\n')[0] ?? '')).toMatchObject({
     scope: 'operator',
     event: 'credential.created',
@@ -38,7 +39,7 @@ test('listen prints and forwards events of the service, and leaves nothing behin
   // A program that does not answer stops nothing.
   receiver.answer = (_, res) => void res.destroy();
   await service.disconnect(connectionId);
-  await waitFor(() => out().trim().split('\n').length === 2);
+  await until(() => out().trim().split('\n').length === 2);
   const second = JSON.parse(out().trim().split('\n')[1] ?? '');
   expect(second).toMatchObject({ event: 'credential.deleted', status: null });
   expect(second.error).toBeTypeOf('string');
@@ -57,10 +58,10 @@ test('a program on this machine is called directly and not through the egress pr
   await using proxy = await startReceiver();
   const behindProxy = { ...service.env, GATEHOUSE_EGRESS_PROXY: new URL(proxy.url).origin };
   const listener = run(['--forward', receiver.url.replace('127.0.0.1', 'localhost')], behindProxy);
-  await waitFor(() => listener.err().includes('Listening to'));
+  await until(() => listener.err().includes('Listening to'));
   await service.connect();
   await receiver.arrived(1);
-  await waitFor(() => listener.out().includes('-> 200'));
+  await until(() => listener.out().includes('-> 200'));
   expect(proxy.received).toEqual([]);
   expect(await listener.stop()).toBe(0);
 });
@@ -72,7 +73,7 @@ test('Ctrl-C ends it during a forward, and no unfinished forward is printed', as
   let release = () => {};
   receiver.answer = (_, res) => void (release = () => res.writeHead(200).end());
   const listener = run(['--forward', receiver.url], service.env);
-  await waitFor(() => listener.err().includes('Listening to'));
+  await until(() => listener.err().includes('Listening to'));
   await service.connect();
   await receiver.arrived(1);
   for (let n = 0; n < 3; n++) await service.connect();
@@ -104,7 +105,7 @@ test('a listener that forwards to a slow program is not removed as silent', asyn
     json: false,
   };
   const listening = listenUntil(context, wish, { outbound: context.outbound, signal: stop.signal });
-  await waitFor(async () => (await listeners()).length === 1);
+  await until(async () => (await listeners()).length === 1);
   const before = await listeners();
   await context.db.transaction().execute(async (tx) => {
     for (let n = 0; n < 50; n++)

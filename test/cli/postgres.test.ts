@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cliEnv, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { cliEnv, runCli, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 import { freshDatabase } from '../support/stores.ts';
 
 test('on PostgreSQL migrate, the first start, doctor and keys rotate work', async () => {
@@ -16,7 +17,7 @@ test('on PostgreSQL migrate, the first start, doctor and keys rotate work', asyn
 
     await using gatehouse = await startCli(env);
     const file = join(home.path, 'first-keys');
-    await waitFor(() => existsSync(file));
+    await until(() => existsSync(file));
     // A client that is started elsewhere does not know DATABASE_URL, so it connects over the bridge.
     expect(readFileSync(file, 'utf8')).toMatch(/"stdio", "--url", "http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_/);
     expect(existsSync(join(home.path, 'gatehouse.db'))).toBe(false);

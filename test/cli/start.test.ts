@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { newApiKey } from '../../src/crypto/tokens.ts';
 import { openStore } from '../../src/store/open.ts';
-import { cliEnv, freePort, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 
 const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) });
 const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
@@ -15,7 +16,7 @@ test('the first start writes keys and demonstration to a file, and logs only its
   using home = tempHome({ bare: true });
   await using gatehouse = await startCli(cliEnv(home.path));
   const file = join(home.path, 'first-keys');
-  await waitFor(() => gatehouse.out().includes('"file"'));
+  await until(() => gatehouse.out().includes('"file"'));
   const text = readFileSync(file, 'utf8');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(text).toMatch(/development\s+gh_dev_\w{49}\n/);
@@ -43,7 +44,7 @@ test('the access URL of the first start lists tools that reach the sandbox', asy
 test('the Claude Desktop settings of the first start run a server over stdio', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));
-  await waitFor(() => existsSync(join(home.path, 'first-keys')));
+  await until(() => existsSync(join(home.path, 'first-keys')));
   await gatehouse.stop();
   const text = readFileSync(join(home.path, 'first-keys'), 'utf8');
   const snippet: {
@@ -105,7 +106,7 @@ test('preset keys work from the start, are not written, and make no demonstratio
 test('with NODE_ENV=production a start makes neither sandbox nor demonstration', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path, { NODE_ENV: 'production' }));
-  await waitFor(() => existsSync(join(home.path, 'first-keys')));
+  await until(() => existsSync(join(home.path, 'first-keys')));
   expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).not.toContain('/mcp/');
   expect((await fetch(`${gatehouse.url}/sandbox/api/customers`)).status).toBe(404);
 });
@@ -118,7 +119,7 @@ test.runIf(process.platform === 'linux').each<[number, Record<string, string>]>(
   await using gatehouse = await startCli(cliEnv(home.path, env));
   const tasks = `/proc/${gatehouse.child.pid}/task`;
   const nameOf = (task: string) => readFileSync(join(tasks, task, 'comm'), 'utf8').trim();
-  await waitFor(() => readdirSync(tasks).some((task) => nameOf(task) === 'libuv-worker'));
+  await until(() => readdirSync(tasks).some((task) => nameOf(task) === 'libuv-worker'));
   expect(readdirSync(tasks).filter((task) => nameOf(task) === 'libuv-worker')).toHaveLength(count);
 });
 
@@ -154,7 +155,7 @@ test('a port in use is named with a way to choose another, and nothing is lost',
   );
   // The next start makes the keys, because it can show them.
   await using gatehouse = await startCli(cliEnv(home.path));
-  await waitFor(() => gatehouse.out().includes('first-keys'));
+  await until(() => gatehouse.out().includes('first-keys'));
 });
 
 test('a home that is a file stops the start with one line', async () => {
@@ -241,7 +242,7 @@ test('a second signal ends the process at once', async () => {
   );
   await new Promise((resolve) => setTimeout(resolve, 300));
   gatehouse.child.kill('SIGTERM');
-  await waitFor(() => gatehouse.out().includes('"stopping"'));
+  await until(() => gatehouse.out().includes('"stopping"'));
   const { signal } = await gatehouse.stop('SIGTERM');
   expect([signal, await running]).toEqual(['SIGTERM', 'cut']);
 });
@@ -249,7 +250,7 @@ test('a second signal ends the process at once', async () => {
 test('keys rotate ends the old key at once and prints only the new one', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path));
-  await waitFor(() => existsSync(join(home.path, 'first-keys')));
+  await until(() => existsSync(join(home.path, 'first-keys')));
   const old = /gh_dev_\w{49}/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8'))?.[0] ?? '';
   expect(await serverNames(gatehouse.url, old)).toEqual(['Sandbox']);
 
@@ -257,13 +258,13 @@ test('keys rotate ends the old key at once and prints only the new one', async (
   expect(code).toBe(0);
   expect(out).toMatch(/^gh_dev_\w{49}\n$/);
   expect(err).not.toContain('gh_dev_');
-  await waitFor(async () => (await serverNames(gatehouse.url, old)) === 401, 1000);
+  await until(async () => (await serverNames(gatehouse.url, old)) === 401);
   expect(await serverNames(gatehouse.url, out.trim())).toEqual(['Sandbox']);
 });
 
 async function accessUrl(home: string): Promise<string> {
   const file = join(home, 'first-keys');
-  await waitFor(() => existsSync(file));
+  await until(() => existsSync(file));
   return ACCESS_URL.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
 }
 

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { newApiKey } from '../../src/crypto/tokens.ts';
-import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { BIN, cliEnv, startCli, tempHome } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 
 const NODE_OPTIONS = `--import=${resolve(import.meta.dirname, '../support/lose-disk.ts')}`;
 const REASON = 'The disk did not keep what was written';
@@ -64,7 +65,7 @@ test.runIf(isLinux)('a server over stdio whose disk fails ends, while its client
   call(1);
   await once(child.stdout, 'data');
   child.kill('SIGUSR2');
-  await waitFor(() => err.includes('lost'));
+  await until(() => err.includes('lost'));
   call(2);
   expect(await closed).toEqual([1, null]);
   expect(err).toContain('"level":60');

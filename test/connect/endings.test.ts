@@ -137,9 +137,7 @@ describe('a consent', () => {
     await expect.poll(() => all.party.asked.length).toBe(1);
     closing.abort();
     await expect(gone).rejects.toThrow('aborted');
-    await expect
-      .poll(async () => valueAt((await ada.session()).body, 'result.success'), { timeout: 5000 })
-      .toBe(true);
+    await expect.poll(async () => valueAt((await ada.session()).body, 'result.success')).toBe(true);
   });
 
   test('that ends in an internal fault shows a sentence and logs the fault', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealsOfCredentials } from '../../src/store/migration-seals.ts';
-import { waitFor } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { GOOD_KEY } from '../support/third-party.ts';
@@ -35,20 +35,20 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
     expect(await list()).toMatchObject({ status: 500 });
     expect(shop.party.seen).toEqual([]);
     await change({ connector_id: 'shop' });
-    await waitFor(async () => (await shop.execute('get_me')).status === 200);
+    await until(async () => (await shop.execute('get_me')).status === 200);
   });
 
   test('a job binds the seal of an earlier release to its connector', async () => {
     await bindToRowAlone();
     const before = await sealed();
-    await waitFor(async () => (await shop.execute('get_me')).status === 200);
+    await until(async () => (await shop.execute('get_me')).status === 200);
 
     await shop.service.context.db.transaction().execute(sealsOfCredentials);
     shop.service.context.sources.wake();
-    await waitFor(async () => (await sealed()) !== before);
+    await until(async () => (await sealed()) !== before);
     expect((await shop.execute('get_me')).status).toBe(200);
     await change({ connector_id: 'linked' });
-    await waitFor(async () => (await list()).status === 500);
+    await until(async () => (await list()).status === 500);
     await change({ connector_id: 'shop' });
   });
 

@@ -200,7 +200,7 @@ describe('secrets go in', () => {
     party.mode = '500';
     await call('DELETE', path);
     party.mode = 'ok';
-  }, 30_000);
+  });
 
   test('by keys and imported accounts, valid and rejected, in forms and REST', async () => {
     const { party } = all;
@@ -270,7 +270,7 @@ describe('secrets go in', () => {
     await tool('execute_action_svc', { ...oauthy, connectorId: 'keyed' });
     await tool('list_credentials_svc', {});
     await tool('create_credential_svc', { connectorId: 'oauthy' });
-  }, 30_000);
+  });
 
   test('by a store whose boxes were swapped', async () => {
     const { db } = all.service.context;

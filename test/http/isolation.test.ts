@@ -5,7 +5,8 @@ import type { Route } from '../../src/http/server/route.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createApiKey } from '../../src/identity/api-keys.ts';
 import { isScope, SCOPES } from '../../src/identity/scopes.ts';
-import { eventsCatalog, until } from '../support/events.ts';
+import { eventsCatalog } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
 

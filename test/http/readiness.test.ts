@@ -68,13 +68,13 @@ describe('while the disk of SQLite is full', () => {
   });
 
   test('/ready is 503 and names the cause until there is space', async () => {
-    await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+    await expect.poll(() => ready(service)).toEqual([200, []]);
     await fill();
     await expect
-      .poll(() => ready(service), { timeout: 15_000 })
+      .poll(() => ready(service))
       .toEqual([503, expect.arrayContaining(['the database takes no writes; its disk may be full'])]);
     await pragma('max_page_count = 1073741823');
-    await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+    await expect.poll(() => ready(service)).toEqual([200, []]);
   });
 });
 
@@ -84,7 +84,7 @@ test('while PostgreSQL is down requests are 503 and /ready names the cause', asy
   let stopped = false;
   try {
     const { accessUrl } = await shop(service);
-    await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+    await expect.poll(() => ready(service)).toEqual([200, []]);
     await server.stop();
     stopped = true;
     for (const answer of [await makeUser(service), await service.call('GET', '/users')]) {
@@ -92,11 +92,9 @@ test('while PostgreSQL is down requests are 503 and /ready names the cause', asy
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     }
     await expect
-      .poll(async () => (await rpc(accessUrl, 'tools/list')).at('error.data.code'), { timeout: 15_000 })
+      .poll(async () => (await rpc(accessUrl, 'tools/list')).at('error.data.code'))
       .toBe('unavailable');
-    await expect
-      .poll(() => ready(service), { timeout: 15_000 })
-      .toEqual([503, ['the database does not answer']]);
+    await expect.poll(() => ready(service)).toEqual([503, ['the database does not answer']]);
     expect((await service.call('GET', '/health', { bearer: null })).status).toBe(200);
   } finally {
     await service.stop();
@@ -106,7 +104,7 @@ test('while PostgreSQL is down requests are 503 and /ready names the cause', asy
 
 test('/ready is 503 after the event loop was blocked for over a second', async () => {
   await using service = await startService();
-  await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+  await expect.poll(() => ready(service)).toEqual([200, []]);
   const end = performance.now() + 1600;
   while (performance.now() < end);
   const [status, missing] = await ready(service);
@@ -116,13 +114,11 @@ test('/ready is 503 after the event loop was blocked for over a second', async (
 
 test('/ready is 503 until the first API keys are stored', async () => {
   await using service = await startService();
-  await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+  await expect.poll(() => ready(service)).toEqual([200, []]);
   const { db } = service.context;
   const keys = await db.selectFrom('api_keys').selectAll().execute();
   await db.deleteFrom('api_keys').execute();
-  await expect
-    .poll(() => ready(service), { timeout: 15_000 })
-    .toEqual([503, ['the first API keys are not stored yet']]);
+  await expect.poll(() => ready(service)).toEqual([503, ['the first API keys are not stored yet']]);
   await db.insertInto('api_keys').values(keys).execute();
-  await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
+  await expect.poll(() => ready(service)).toEqual([200, []]);
 });

@@ -78,7 +78,7 @@ describe('the official client', () => {
     });
     setTimeout(() => cancel.abort('enough'), 200);
     await expect(call).rejects.toThrow(/abort|enough|cancel/i);
-    await expect.poll(() => recentSlow(), { timeout: 5000 }).toMatchObject({ outcome: 'failed' });
+    await expect.poll(() => recentSlow()).toMatchObject({ outcome: 'failed' });
     await client.close();
   });
 
@@ -95,7 +95,7 @@ describe('the official client', () => {
     await service.call('PUT', `/api/servers/${changing.serverId}`, {
       body: { restrictions: { connectors: { allowedIds: [] } } },
     });
-    await expect.poll(() => told, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => told).toBeGreaterThan(0);
     expect((await client.listTools()).tools.some(({ name }) => name.startsWith('sandbox_'))).toBe(false);
     await client.close();
   });
@@ -278,9 +278,7 @@ describe('a session', () => {
     setTimeout(() => gone.abort(), 200);
     await expect(call).rejects.toThrow(/abort|enough|cancel/i);
     const since = Date.now();
-    await expect
-      .poll(async () => (await recentSlow()) !== undefined && Date.now() - since < 8000, { timeout: 8000 })
-      .toBe(true);
+    await expect.poll(async () => (await recentSlow()) !== undefined && Date.now() - since < 8000).toBe(true);
     expect(await recentSlow()).toMatchObject({ outcome: 'failed', errorCode: 'upstream_failed' });
   });
 });

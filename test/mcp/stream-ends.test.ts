@@ -2,7 +2,7 @@ import { HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts';
 import { rpc, shop } from '../support/mcp.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { polled, pollsIn, recordReads } from '../support/polls.ts';
 import { startService, type Service } from '../support/service.ts';

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { created, startEvents, subscribe, until } from '../support/events.ts';
+import { created, startEvents, subscribe } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 /* The status of an answer decides a delivery, and at most 64 KiB of it are read (docs/webhooks.md). */

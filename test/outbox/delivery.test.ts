@@ -2,7 +2,8 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { pollIntervals } from '../support/polls.ts';
 import { startReceiver, verified } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
@@ -263,7 +264,7 @@ test('a hanging address does not delay other addresses', async () => {
   await subscribe(service, { address: hanging.url });
   await subscribe(service, { address: well.url });
   for (let n = 0; n < 40; n++) await created(service, [`o${n}`]);
-  await well.arrived(40, 10_000);
+  await well.arrived(40);
   expect(hanging.mostOpen).toBeLessThanOrEqual(5);
 });
 
@@ -275,7 +276,7 @@ test('deleting a subscription aborts its running attempts', async () => {
   await created(service, ['o1']);
   await receiver.arrived(1);
   expect((await service.call('DELETE', `/webhooks/${subscriptionId}`)).status).toBe(200);
-  await until(() => receiver.open === 0, 10_000);
+  await until(() => receiver.open === 0);
   expect(service.logged.join('')).not.toContain('"level":50');
 });
 

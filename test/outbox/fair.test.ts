@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { publish } from '../../src/outbox/publish.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 
@@ -54,7 +55,7 @@ test('hanging addresses of one user do not delay new or degraded queues of other
   await new Promise((later) => setTimeout(later, 1500));
   receiver.answer = (_, res) => void res.writeHead(200).end();
   await created(other, ['c']);
-  await receiver.arrived(3, 10_000);
+  await receiver.arrived(3);
   expect(hanging.open).toBeGreaterThan(500);
 });
 

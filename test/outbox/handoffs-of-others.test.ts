@@ -4,7 +4,8 @@ import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import { newOrderedId } from '../../src/lib/ids.ts';
 import type { Tables } from '../../src/store/schema.ts';
-import { startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { pollIntervals } from '../support/polls.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 

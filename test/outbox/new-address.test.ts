@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { created, startEvents, subscribe, until } from '../support/events.ts';
+import { created, startEvents, subscribe } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
@@ -130,7 +131,7 @@ test('a due delivery has the whole retry schedule at a new address', async () =>
   met.clear();
   after.answer = ({ headers }, res) => res.writeHead(isFirst(headers['webhook-id']) ? 502 : 200).end();
   await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
-  await after.arrived(4, 4000);
+  await after.arrived(4);
   const path = `/webhooks/${subscriptionId}/deliveries`;
   await until(async () => (await service.call('GET', `${path}?status=succeeded`)).at('data.1') !== undefined);
   expect((await service.call('GET', `${path}?status=dead`)).at('data')).toEqual([]);
@@ -154,6 +155,6 @@ test.each([
   // By then the hanging attempts count as slow.
   await sleep(1200);
   await created(service, ['new']);
-  const told = async () => (await after.arrived(1, 4000)).map(({ body }) => String(JSON.parse(body).id));
+  const told = async () => (await after.arrived(1)).map(({ body }) => String(JSON.parse(body).id));
   await expect.poll(told).toContain('new');
 });

@@ -8,7 +8,8 @@ import { newSigningSecret } from '../../src/outbox/signature.ts';
 import { sealBinding } from '../../src/outbox/delivery-target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 /* Deliveries while the store, a lease, the clock or a sealed secret fails. */

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteOldEvents } from '../../src/outbox/retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 

@@ -3,7 +3,8 @@ import { TIMING } from '../../src/outbox/claim-deliveries.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { pollIntervals } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 

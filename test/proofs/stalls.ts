@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { publish } from '../../src/outbox/publish.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Received, type Receiver } from '../support/receiver.ts';
 import { claim, type Proof } from './proof.ts';
 import { openScene, type Scene } from './scene.ts';

@@ -5,7 +5,8 @@ import { publish } from '../../src/outbox/publish.ts';
 import type { NewEvent } from '../../src/outbox/event.ts';
 import { deleteOldEvents } from '../../src/outbox/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 
 let service: EventsService;

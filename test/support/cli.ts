@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { PATIENCE_MS } from './until.ts';
 import { lendKept, returnKept } from './kept.ts';
 
 export const BIN = resolve(import.meta.dirname, '../../bin/gatehouse.js');
@@ -29,13 +30,13 @@ export function cliEnv(home: string, more: Record<string, string> = {}): Record<
   return { PATH: process.env['PATH'] ?? '', HOME: home, GATEHOUSE_HOME: home, PORT: '0', ...more };
 }
 
-/** Runs a command to its end, by this Node.js or another. It fails after a minute. */
+/** Runs a command to its end, by this Node.js or another. Ends it when it hangs. */
 export async function runCli(
   args: string[],
   env: Record<string, string>,
   { input = '', node = process.execPath }: { input?: string; node?: string } = {},
 ): Promise<Ended> {
-  const child = spawn(node, [BIN, ...args], { env, timeout: 60_000, cwd: tmpdir() });
+  const child = spawn(node, [BIN, ...args], { env, timeout: PATIENCE_MS, cwd: tmpdir() });
   child.stdin.end(input);
   return ended(child);
 }
@@ -82,18 +83,6 @@ export async function freePort(): Promise<number> {
   await new Promise((closed) => server.close(closed));
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
-}
-
-/**
- * Waits until a condition holds.
- * @throws Error when it does not in time.
- */
-export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
-  const end = Date.now() + withinMs;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
-    await new Promise((next) => setTimeout(next, 20));
-  }
 }
 
 /**

@@ -133,18 +133,6 @@ export async function created(
 class RolledBack extends Error {}
 
 /**
- * Polls until a condition holds, at most 30 s, because a busy machine takes its time. The polls become less frequent,
- * because each may be a request.
- */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
-  const end = Date.now() + withinMs;
-  for (let pauseMs = 5; !(await holds()); pauseMs = Math.min(50, pauseMs * 1.25)) {
-    if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
-    await new Promise((next) => setTimeout(next, pauseMs));
-  }
-}
-
-/**
  * Gives a connection an account key of its own, so that the same account can be connected again; test apps have only
  * one account.
  */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SHORT_INTERVALS } from './clock.ts';
-import { until } from './events.ts';
+import { until } from './until.ts';
 import { connectClient } from './mcp.ts';
 import type { Service } from './service.ts';
 

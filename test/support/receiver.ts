@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { Webhook } from 'standardwebhooks';
+import { until } from './until.ts';
 
 /** A delivery as it arrived. */
 export interface Received {
@@ -43,12 +44,9 @@ export async function startReceiver(tls?: { cert: string; key: string }): Promis
     answer: (_, res) => res.writeHead(200).end(),
     open: 0,
     mostOpen: 0,
-    async arrived(count, withinMs = 30_000) {
-      const end = Date.now() + withinMs;
-      while (received.length < count) {
-        if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries arrived`);
-        await new Promise((next) => setTimeout(next, 5));
-      }
+    async arrived(count, withinMs) {
+      const state = () => `${received.length} of ${count} deliveries arrived`;
+      await until(() => received.length >= count, { ...(withinMs ? { withinMs } : {}), state });
       return received;
     },
     async [Symbol.asyncDispose]() {

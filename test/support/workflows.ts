@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../src/lib/json.ts';
-import { until } from './events.ts';
+import { until } from './until.ts';
 import { startService, type Answer, type Service, type ServiceOptions } from './service.ts';
 
 /** A service with a user who is connected to the sandbox. */
@@ -47,7 +47,7 @@ export async function startWorkflows(options: ServiceOptions = {}): Promise<Work
     await until(async () => {
       answer = await service.call('GET', `/workflows/${workflowId}/runs/${runId}`);
       return wished.includes(String(answer.at('status')));
-    }, 15_000);
+    });
     if (!answer) throw new Error('there is no answer');
     return answer;
   };

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';

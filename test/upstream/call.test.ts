@@ -5,7 +5,7 @@ import type { Progress, UpstreamCall } from '../../src/upstream/upstream-call.ts
 import { interpretAnswer } from '../../src/upstream/response.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { manualClock } from '../support/clock.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import {
   callOf,
   json,

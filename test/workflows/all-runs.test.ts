@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { manual, startWorkflows, type WorkflowService } from '../support/workflows.ts';

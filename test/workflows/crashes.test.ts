@@ -13,7 +13,7 @@ import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { LEASE_MS } from '../../src/workflows/steps.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startLedger, type Ledger } from '../support/ledger.ts';
 import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import type { Serving } from '../support/workflow-process.ts';
@@ -190,14 +190,17 @@ test.each<[StoreKind, number]>([
       ledger.onCall = async () => {};
       ledger.onAnswered = () => {};
 
-      await until(async () => {
-        const live = await db
-          .selectFrom('workflow_runs')
-          .select('run_id')
-          .where('status', 'in', ['queued', 'running', 'waiting'])
-          .execute();
-        return live.length === 0;
-      }, 600_000);
+      await until(
+        async () => {
+          const live = await db
+            .selectFrom('workflow_runs')
+            .select('run_id')
+            .where('status', 'in', ['queued', 'running', 'waiting'])
+            .execute();
+          return live.length === 0;
+        },
+        { withinMs: 600_000 },
+      );
       await kill(child);
 
       const runs = await db.selectFrom('workflow_runs').select(['run_id', 'status', 'error']).execute();
@@ -226,56 +229,52 @@ test.each<[StoreKind, number]>([
   },
 );
 
-test(
-  'a call without idempotency keys is not repeated after its process died',
-  { timeout: 60_000 },
-  async () => {
-    const world = await openWorld('sqlite');
-    const { ledger, db } = world;
-    try {
-      const first = await world.serve();
-      const userId = text(await first.call('POST', '/users', { username: 'ada' }), 'userId');
-      const plain = { stepId: 'plain', connectorId: 'ledger', actionId: 'post_plain', input: { n: 1 } };
-      const made = await first.call('POST', '/workflows', {
-        name: 'plain',
-        definition: { trigger: { type: 'manual' }, steps: [plain] },
-      });
-      const workflowId = text(made, 'workflowId');
-      await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
-      const arrived = new Promise<void>((resolve) => {
-        ledger.onCall = async () => {
-          resolve();
-          await new Promise(() => {});
-        };
-      });
-      const run = await first.call('POST', `/workflows/${workflowId}/run?userId=${userId}`, {});
-      await arrived;
-      await kill(first.child);
-      const second = await world.serve(APART_MS);
-      const path = `/workflows/${workflowId}/runs/${text(run, 'runId')}`;
-      let ended: Json = null;
-      const has = (status: string) => async () => {
-        ended = await second.call('GET', path);
-        return valueAt(ended, 'status') === status;
+test('a call without idempotency keys is not repeated after its process died', async () => {
+  const world = await openWorld('sqlite');
+  const { ledger, db } = world;
+  try {
+    const first = await world.serve();
+    const userId = text(await first.call('POST', '/users', { username: 'ada' }), 'userId');
+    const plain = { stepId: 'plain', connectorId: 'ledger', actionId: 'post_plain', input: { n: 1 } };
+    const made = await first.call('POST', '/workflows', {
+      name: 'plain',
+      definition: { trigger: { type: 'manual' }, steps: [plain] },
+    });
+    const workflowId = text(made, 'workflowId');
+    await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
+    const arrived = new Promise<void>((resolve) => {
+      ledger.onCall = async () => {
+        resolve();
+        await new Promise(() => {});
       };
-      await until(has('failed'));
-      expect(ledger.count).toBe(1);
-      expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
-      // After a look at the app, the caller may retry the call.
-      ledger.onCall = async () => {};
-      await second.call('POST', `${path}/retry`);
-      await until(has('succeeded'));
-      expect(ledger.count).toBe(2);
-      await kill(second.child);
-      expect(await db.selectFrom('workflow_steps').select('attempts').execute()).toEqual([{ attempts: 1 }]);
-    } finally {
-      for (const child of children.splice(0)) child.kill('SIGKILL');
-      await world.close();
-    }
-  },
-);
+    });
+    const run = await first.call('POST', `/workflows/${workflowId}/run?userId=${userId}`, {});
+    await arrived;
+    await kill(first.child);
+    const second = await world.serve(APART_MS);
+    const path = `/workflows/${workflowId}/runs/${text(run, 'runId')}`;
+    let ended: Json = null;
+    const has = (status: string) => async () => {
+      ended = await second.call('GET', path);
+      return valueAt(ended, 'status') === status;
+    };
+    await until(has('failed'));
+    expect(ledger.count).toBe(1);
+    expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
+    // After a look at the app, the caller may retry the call.
+    ledger.onCall = async () => {};
+    await second.call('POST', `${path}/retry`);
+    await until(has('succeeded'));
+    expect(ledger.count).toBe(2);
+    await kill(second.child);
+    expect(await db.selectFrom('workflow_steps').select('attempts').execute()).toEqual([{ attempts: 1 }]);
+  } finally {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    await world.close();
+  }
+});
 
-test('a call of a dead process in an ended run has an unknown outcome', { timeout: 60_000 }, async () => {
+test('a call of a dead process in an ended run has an unknown outcome', async () => {
   const world = await openWorld('sqlite');
   const { ledger } = world;
   try {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pathsOf, projectedMembers } from '../../src/workflows/expression-names.ts';
 import { compileExpression } from '../../src/upstream/expression.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { manual, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MINUTE } from '../../src/lib/clock.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startLedger, type Ledger } from '../support/ledger.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';

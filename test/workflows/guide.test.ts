@@ -6,7 +6,7 @@ import { startWorkflows } from '../support/workflows.ts';
 
 const GUIDE = readFileSync(resolve(import.meta.dirname, '../../docs/workflows.md'), 'utf8');
 
-test('the definition of the guide runs on a unified order', { timeout: 30_000 }, async () => {
+test('the definition of the guide runs on a unified order', async () => {
   const service = await startWorkflows();
   try {
     const [, text = ''] = /```json\n(.*?)```/s.exec(GUIDE) ?? [];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLedger, type Ledger } from '../support/ledger.ts';
 import { manual, type WorkflowService } from '../support/workflows.ts';
 import { startService } from '../support/service.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 const FULL = process.env['PROOF'] === 'full';
 const MANY = FULL ? 10_000 : 1_000;
@@ -27,10 +27,13 @@ async function runOf(definition: unknown) {
   const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${userId}`);
   const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
   let run = await service.call('GET', path);
-  await until(async () => {
-    run = await service.call('GET', path);
-    return ['succeeded', 'failed'].includes(run.text('status'));
-  }, 600_000);
+  await until(
+    async () => {
+      run = await service.call('GET', path);
+      return ['succeeded', 'failed'].includes(run.text('status'));
+    },
+    { withinMs: 600_000 },
+  );
   return run;
 }
 

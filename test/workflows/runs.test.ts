@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startService } from '../support/service.ts';
 import { freshDatabase } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
@@ -375,7 +375,7 @@ test('a failed run continues from the failed step and repeats no finished step',
   expect([gone.status, gone.text('code')]).toEqual([404, 'installation_not_found']);
 });
 
-test('a process that stops hands its runs over at once', { timeout: 60_000 }, async () => {
+test('a process that stops hands its runs over at once', async () => {
   const { database, remove } = await freshDatabase('sqlite');
   const env = {
     DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url,

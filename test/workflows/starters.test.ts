@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { isJsonObject } from '../../src/lib/json.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
 /** Tests of each starter on the sandbox: its events, its schedule or its call, and its steps. */
@@ -53,7 +53,7 @@ const order = { customerId: 'cus_1001', lines: [{ productId: 'prd_101', quantity
 
 const textOf = (value: Json, member: string): string => (isJsonObject(value) ? String(value[member]) : '');
 
-test('new order → message', { timeout: 40_000 }, async () => {
+test('new order → message', async () => {
   const { workflowId } = await begin('new-order-message', { recipient: 'sales@example.com' });
   await sourceReady('commerce/orders');
   const placed = await service.act('create_order', order);
@@ -64,7 +64,7 @@ test('new order → message', { timeout: 40_000 }, async () => {
   ]);
 });
 
-test('new customer → contact', { timeout: 40_000 }, async () => {
+test('new customer → contact', async () => {
   const { workflowId } = await begin('new-customer-contact');
   await sourceReady('commerce/customers');
   await service.act('create_customer', { name: 'Grace Hopper', email: 'grace@example.com' });
@@ -77,7 +77,7 @@ test('new customer → contact', { timeout: 40_000 }, async () => {
   });
 });
 
-test('unpaid order → ticket', { timeout: 40_000 }, async () => {
+test('unpaid order → ticket', async () => {
   const { workflowId } = await begin('unpaid-order-ticket', { patience: 'PT1S' });
   await sourceReady('commerce/orders');
   const placed = await service.act('create_order', order);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
-import { until } from '../../support/events.ts';
+import { until } from '../../support/until.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { startService, type Service } from '../../support/service.ts';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { CATALOG_FOLDER } from '../../../src/context.ts';
-import { separate, until } from '../../support/events.ts';
+import { separate } from '../../support/events.ts';
+import { until } from '../../support/until.ts';
 import { startService, type Answer, type CallOptions, type Service } from '../../support/service.ts';
 import { json, startUpstream, type Upstream } from '../../support/upstream.ts';
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MIB } from '../../../src/lib/http-body.ts';
-import { until } from '../../support/events.ts';
+import { until } from '../../support/until.ts';
 import { openApp, type ConnectorName, type TestedApp } from '../app.ts';
 
 /* Limits on reading bodies of webhooks before and after the sender is known. */

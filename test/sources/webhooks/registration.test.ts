@@ -7,7 +7,8 @@ import { createSources } from '../../../src/sources/loops.ts';
 import { releaseSource } from '../../../src/sources/source-records.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { manualClock } from '../../support/clock.ts';
-import { separate, until } from '../../support/events.ts';
+import { separate } from '../../support/events.ts';
+import { until } from '../../support/until.ts';
 import { startService } from '../../support/service.ts';
 import { json, startUpstream } from '../../support/upstream.ts';
 import { openApp } from '../app.ts';
@@ -309,7 +310,7 @@ test('listings of an app that does not answer delay no registration and no remov
   const subscriptionId = await stall.subscribe({ connectionId: await stall.connect() });
   expect(app.hooks).toHaveLength(4);
   await stall.unsubscribe(subscriptionId);
-  await until(() => app.hooks.length === 2, 20_000);
+  await until(() => app.hooks.length === 2);
 });
 
 /** Starts an app with hooks, a Gatehouse that is connected to it, and a clock. */
@@ -371,7 +372,7 @@ async function openStall(file = STALL) {
         .where((or) => or.or([or('lease_until', 'is not', null), or('next_at', '<=', clock.now())]))
         .executeTakeFirst();
       return job === undefined;
-    }, 20_000);
+    });
   }
 
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
-import { until } from '../../support/events.ts';
+import { until } from '../../support/until.ts';
 import { openApp } from '../app.ts';
 
 /* Webhooks that name a record which cannot be read now. */
