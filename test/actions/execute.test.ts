@@ -265,21 +265,25 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
   });
 
   test('a client that disconnects during a write finds its answer under its key', async () => {
-    party.answer = () => ({ status: 201, body: { id: 'late' }, delayMs: 150 });
+    const released = Promise.withResolvers<void>();
+    party.answer = () => ({ status: 201, body: { id: 'late' }, after: released.promise });
     const gone = new AbortController();
     const write = { actionId: 'create_thing', input: { label: 'late' }, idempotencyKey: 'key-gone' };
     const running = execute({ ...write, signal: gone.signal });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => party.seen.length).toBe(1);
     gone.abort();
+    released.resolve();
     expect(await running).toEqual({ data: { id: 'late' } });
     expect(await execute(write)).toEqual({ data: { id: 'late' }, replayed: true });
   });
 
   test('a client that disconnects without a key cancels its call', async () => {
-    party.answer = () => ({ status: 200, delayMs: 5_000 });
     const gone = new AbortController();
     const running = execute({ signal: gone.signal });
-    setTimeout(() => gone.abort(), 50);
+    party.answer = () => {
+      gone.abort();
+      return { status: 200, after: new Promise(() => {}) };
+    };
     await expect(running).rejects.toMatchObject({ details: { reason: 'cancelled' } });
   });
 

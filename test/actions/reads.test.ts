@@ -99,17 +99,28 @@ describe('an action with further reads', () => {
   });
 
   test('reads five records at the same time', async () => {
-    let running = 0;
+    const held: (() => void)[] = [];
+    let answered = 0;
     let most = 0;
-    const answered = (id: string): SetAnswer => {
-      most = Math.max(most, ++running);
-      return { ...labelled(id), delayMs: 150 };
+    const answer = () => {
+      answered++;
+      held.shift()?.();
     };
+    let holds = true;
     things((id) => {
-      setTimeout(() => running--, 100);
-      return answered(id);
+      if (!holds) return labelled(id);
+      const after = new Promise<void>((resolve) => held.push(resolve));
+      most = Math.max(most, held.length);
+      return { ...labelled(id), after };
     });
-    await execute('list_completed');
+    const listed = execute('list_completed');
+    for (const arrived of [5, 6, 7]) {
+      await expect.poll(() => held.length + answered).toBe(arrived);
+      answer();
+    }
+    holds = false;
+    while (held.length > 0) answer();
+    expect((await listed).status).toBe(200);
     expect(most).toBe(5);
   });
 

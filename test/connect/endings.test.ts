@@ -31,8 +31,6 @@ afterAll(async () => {
   await new Promise((resolve) => mirror.close(resolve));
 });
 afterEach(() => {
-  all.party.delayMs = 0;
-  all.party.apiDelayMs = 0;
   all.party.asked.length = 0;
   all.party.revoked.length = 0;
 });
@@ -68,10 +66,11 @@ describe('a user who is deleted', () => {
   test('during the code exchange leaves no account and no tokens at the app', async () => {
     const ada = await somebody();
     const state = await ada.state();
-    all.party.delayMs = 400;
+    const { asked, release } = all.party.hold();
     const back = all.back(ada.browser, { code: 'c1', state });
-    await expect.poll(() => all.party.asked.length).toBe(1);
+    await asked;
     expect((await ada.remove()).status).toBe(200);
+    release();
     expect((await back).pathname).toBe('/connect/ended');
     expect(await ada.credentials()).toEqual([]);
     expect(all.party.revoked).toHaveLength(1);
@@ -79,11 +78,12 @@ describe('a user who is deleted', () => {
 
   test('during the probe of a key gets an error and no account', async () => {
     const ada = await somebody(['keyed']);
-    all.party.apiDelayMs = 400;
+    const { asked, release } = all.party.hold();
     const { accessToken } = all.party.issue();
     const submitted = ada.submit('keyed', accessToken);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await asked;
     await ada.remove();
+    release();
     const answer = await submitted;
     expect([answer.status, valueAt(answer.body, 'code')]).toEqual([404, 'user_not_found']);
     expect(await ada.credentials()).toEqual([]);
@@ -129,14 +129,15 @@ describe('a consent', () => {
   test('with a window that is closed during the code exchange connects the account', async () => {
     const ada = await somebody();
     const state = await ada.state();
-    all.party.delayMs = 400;
+    const { asked, release } = all.party.hold();
     const cookie = ada.browser.cookies(all.service.url);
     const closing = new AbortController();
     const address = `${all.service.url}/oauth/callback/oauthy?${new URLSearchParams({ code: 'c4', state })}`;
     const gone = fetch(address, { headers: { cookie }, signal: closing.signal, redirect: 'manual' });
-    await expect.poll(() => all.party.asked.length).toBe(1);
+    await asked;
     closing.abort();
     await expect(gone).rejects.toThrow('aborted');
+    release();
     await expect.poll(async () => valueAt((await ada.session()).body, 'result.success')).toBe(true);
   });
 
@@ -174,14 +175,15 @@ describe('a consent', () => {
   test('that was closed before its end stores nothing and revokes its tokens', async () => {
     const ada = await somebody();
     const state = await ada.state();
-    all.party.delayMs = 300;
+    const { asked, release } = all.party.hold();
     const back = all.back(ada.browser, { code: 'c7', state });
-    await expect.poll(() => all.party.asked.length).toBe(1);
+    await asked;
     const { body } = await ada.session();
     await ada.browser.request(
       `${all.service.url}/connect/sessions/${String(valueAt(body, 'sessionId'))}/cancel`,
       {},
     );
+    release();
     await back;
     expect(await ada.credentials()).toEqual([]);
     expect(all.party.revoked).toHaveLength(1);

@@ -12,7 +12,6 @@ beforeAll(async () => {
 afterAll(() => all[Symbol.asyncDispose]());
 afterEach(() => {
   all.party.mode = 'ok';
-  all.party.delayMs = 0;
   all.party.answer = undefined;
   all.party.asked.length = 0;
 });

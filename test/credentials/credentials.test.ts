@@ -241,11 +241,16 @@ describe('a credential', () => {
   test('stays active when its key was replaced during a call with the old key', async () => {
     const { credentialId } = await create();
     party.keys.add('key_of_the_new_age');
+    const released = Promise.withResolvers<void>();
+    const sent = party.seen.length;
     party.answer = ({ path, headers }) =>
-      headers['x-key'] === GOOD_KEY ? { status: 401, delayMs: path === '/me' ? 0 : 200 } : undefined;
+      headers['x-key'] === GOOD_KEY
+        ? { status: 401, ...(path === '/me' ? {} : { after: released.promise }) }
+        : undefined;
     const running = run().catch((error: unknown) => error);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => party.seen.length).toBe(sent + 1);
     await updateCredential(bench, key(credentialId), { data: { apiKey: 'key_of_the_new_age' } });
+    released.resolve();
     expect(await running).toMatchObject({ code: 'credential_invalid' });
     expect((await rows())[0]?.state).toBe('active');
   });

@@ -104,15 +104,17 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
   });
 
   test('shares one probe with others for half a minute', async () => {
+    const refused = Promise.withResolvers<void>();
     party.answer = ({ method, path }) =>
       method === 'POST'
         ? { status: 401 }
         : path === '/me'
-          ? { status: 200, body: {}, delayMs: 100 }
+          ? { status: 200, body: {}, after: refused.promise }
           : undefined;
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => execute('create_thing', { label: 'x' })),
-    );
+    const running = Promise.all(Array.from({ length: 20 }, () => execute('create_thing', { label: 'x' })));
+    await expect.poll(() => party.seen.filter(({ method }) => method === 'POST').length).toBe(20);
+    refused.resolve();
+    const answers = await running;
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([422]));
     await execute('create_thing', { label: 'x' });
     expect(probes()).toBe(1);

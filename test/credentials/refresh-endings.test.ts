@@ -51,12 +51,13 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     const made = await bench.connect();
     const other = await bench.another();
     bench.clock.advance(2 * HOUR);
-    bench.party.delayMs = 1500;
+    const { asked, release } = bench.party.hold();
     const call = run(bench);
-    await expect.poll(() => bench.party.asked.length).toBe(1);
+    await asked;
     const replaced = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     await updateCredential(other, key(other, made.credentialId), { data: { ...replaced, expiresAt } });
+    release();
     await call;
     const now = await requireCredential(bench.db, key(bench, made.credentialId));
     expect(openValues(bench, now)['refreshToken']).toBe(replaced.refreshToken);
@@ -66,7 +67,6 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
 
     bench.party.end(replaced.refreshToken);
     bench.clock.advance(2 * HOUR);
-    bench.party.delayMs = 0;
     expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
     expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', version: 3 });
     expect(await bench.db.selectFrom('spare_tokens').selectAll().execute()).toEqual([]);

@@ -217,10 +217,11 @@ describe('a credential', () => {
   test('deleted during a renewal leaves no tokens at the third party', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
-    bench.party.delayMs = 300;
+    const { asked, release } = bench.party.hold();
     const call = run(bench);
-    await expect.poll(() => bench.party.asked.length).toBe(1);
+    await asked;
     await deleteCredential(bench, key(bench, made.credentialId));
+    release();
     await expect(call).rejects.toMatchObject({ code: 'credential_not_found' });
     expect(bench.party.revoked).toHaveLength(2);
   });

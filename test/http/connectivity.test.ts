@@ -283,13 +283,15 @@ describe('running an action', () => {
     const conflict = await execute('create_thing', { input: { label: 'b' } }, key);
     expect([conflict.status, conflict.at('code')]).toEqual([409, 'idempotency_conflict']);
     expect(party.seen).toHaveLength(1);
-    party.answer = () => ({ status: 201, body: {}, delayMs: 300 });
+    const released = Promise.withResolvers<void>();
+    party.answer = () => ({ status: 201, body: {}, after: released.promise });
     const slow = execute('create_thing', { input: { label: 'a' } }, { 'idempotency-key': 'rest-2' });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(() => party.seen.length).toBe(2);
     const busy = await execute('create_thing', { input: { label: 'a' } }, { 'idempotency-key': 'rest-2' });
     expect([busy.status, busy.at('code')]).toEqual([409, 'idempotency_in_progress']);
     expect(Number(busy.headers.get('retry-after'))).toBeGreaterThan(0);
-    await slow;
+    released.resolve();
+    expect((await slow).status).toBe(200);
     const long = await execute(
       'create_thing',
       { input: { label: 'a' } },

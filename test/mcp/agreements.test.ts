@@ -38,7 +38,8 @@ let services: Service[];
 let url: string;
 /** Payments that the app made. */
 let effects = 0;
-let slow = 0;
+/** The app answers after it. */
+let answered = Promise.resolve();
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-agreements-'));
   mkdirSync(join(folder, 'catalog', 'bank'), { recursive: true });
@@ -48,7 +49,7 @@ beforeAll(async () => {
     const { inputResponses = {} } = JSON.parse(body || '{}');
     if (!inputResponses.really) return { status: 200, body: { inputRequests: { really: form } } };
     effects++;
-    return { status: 200, body: { content: [{ type: 'text', text: 'Done.' }] }, delayMs: slow };
+    return { status: 200, body: { content: [{ type: 'text', text: 'Done.' }] }, after: answered };
   };
   const options = { env: { GATEHOUSE_HOME: folder }, catalogFolder: join(folder, 'catalog') };
   services = [await startService(options), await startService(options)];
@@ -70,7 +71,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   effects = 0;
-  slow = 0;
+  answered = Promise.resolve();
 });
 
 /** Sends one request to either of the two processes. */
@@ -108,24 +109,41 @@ async function finalRequest() {
   return answering(again, 'really');
 }
 
-/** Blocks writes to the store until it ends. */
-function busyStore() {
+/** Blocks the store when a request begins to use its state, and returns a function that ends the block. */
+function blockUse({ context: { db } }: Service): Promise<() => Promise<void>> {
   const gate = Promise.withResolvers<void>();
-  const work = services[0]?.context.db.transaction().execute(() => gate.promise);
-  return {
-    async end() {
-      gate.resolve();
-      await work;
-    },
-  };
+  const insertInto = db.insertInto.bind(db);
+  return new Promise((resolve) => {
+    const value = (...args: Parameters<typeof insertInto>) => {
+      if (args[0] === 'spent_tokens') {
+        Reflect.deleteProperty(db, 'insertInto');
+        const blocked = db.transaction().execute(() => gate.promise);
+        resolve(() => {
+          gate.resolve();
+          return blocked;
+        });
+      }
+      return insertInto(...args);
+    };
+    Object.defineProperty(db, 'insertInto', { configurable: true, value });
+  });
 }
 
-/** Sends a request, and closes the connection while the store is busy. */
-async function hangUp(request: JsonObject): Promise<unknown> {
+/** Sends a request, and disconnects while the use of its state waits for the store. */
+async function hangUp(request: JsonObject): Promise<void> {
+  const [service] = services;
+  if (!service) throw new Error('no service');
+  const closed = new Promise((resolve) =>
+    service.app.server.once('request', (_req, res) => res.once('close', resolve)),
+  );
+  const used = blockUse(service);
   const leave = new AbortController();
   const lost = call('bank_close_account', request, { signal: leave.signal });
-  setTimeout(() => leave.abort(), 100);
-  return lost.finally(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  const unblock = await used;
+  leave.abort();
+  await expect(lost).rejects.toThrow('abort');
+  await closed;
+  await unblock();
 }
 
 describe('an agreement of several requests', () => {
@@ -162,21 +180,17 @@ describe('an agreement of several requests', () => {
 
   test('can be used again when the client disconnected before the work started', async () => {
     const last = await finalRequest();
-    const busy = busyStore();
-    await expect(hangUp(last)).rejects.toThrow('abort');
-    await busy.end();
-    expect(effects).toBe(0);
-    expect(outcome(await call('bank_close_account', last))).toBe('Done.');
-    const again = busyStore();
-    await expect(hangUp(last)).rejects.toThrow('abort');
-    await again.end();
+    await hangUp(last);
+    await expect.poll(async () => outcome(await call('bank_close_account', last))).toBe('Done.');
+    await hangUp(last);
     expect(outcome(await call('bank_close_account', last))).toBe('request_state_invalid');
     expect(effects).toBe(1);
   });
 
   test('is used up when the client disconnected during the work', async () => {
     const last = await finalRequest();
-    slow = 400;
+    const released = Promise.withResolvers<void>();
+    answered = released.promise;
     const leave = new AbortController();
     const lost = call('bank_close_account', last, { signal: leave.signal });
     await expect.poll(() => effects).toBe(1);
@@ -184,6 +198,7 @@ describe('an agreement of several requests', () => {
     await expect(lost).rejects.toThrow('abort');
     expect(outcome(await call('bank_close_account', last))).toBe('request_state_invalid');
     expect(effects).toBe(1);
+    released.resolve();
   });
 
   test('can start with a token, and then is not asked for again', async () => {

@@ -15,7 +15,8 @@ export interface SetAnswer {
   status: number;
   body?: unknown;
   headers?: Record<string, string>;
-  delayMs?: number;
+  /** The answer is sent after it. */
+  after?: Promise<unknown>;
 }
 
 /** A third party of the tests: a real server with keys, lists of every paging style, writes and failures. */
@@ -77,7 +78,7 @@ export async function startThirdParty(): Promise<ThirdParty> {
     seen.push(one);
     const set = party.answer?.(one);
     if (set) {
-      if (set.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, set.delayMs));
+      await set.after;
       for (const [name, value] of Object.entries(set.headers ?? {})) res.setHeader(name, value);
       return send(res, set.status, set.body ?? {});
     }

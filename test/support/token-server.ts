@@ -19,6 +19,12 @@ export interface SeenRequest {
  */
 export type Mode = 'ok' | '500' | '429' | 'html' | 'drop' | 'crash' | 'lost' | 'hang';
 
+interface Held {
+  /** Resolves when the request has arrived. */
+  asked: Promise<void>;
+  release(): void;
+}
+
 /**
  * An authorization server of the tests with an API behind it. Refresh tokens rotate; a second use of one ends its
  * whole family, as RFC 9700 section 4.14.2 requires.
@@ -34,6 +40,7 @@ export interface TokenServer extends AsyncDisposable {
   /** Number of refresh tokens that were used twice; must stay 0. */
   reused: number;
   mode: Mode;
+  /** Delay of the token endpoint, in milliseconds. */
   delayMs: number;
   expiresIn: number | string | undefined;
   rotates: boolean;
@@ -43,8 +50,6 @@ export interface TokenServer extends AsyncDisposable {
   refusesWrites: boolean;
   /** How many more lists of notes end their access token. Decreases by one each time. */
   endsAfterLists: number;
-  /** Delay of the API in milliseconds. */
-  apiDelayMs: number;
   /** Replaces the usual answer of the token endpoint. */
   answer:
     | ((seen: SeenRequest) => {
@@ -54,6 +59,8 @@ export interface TokenServer extends AsyncDisposable {
         headers?: Record<string, string>;
       })
     | undefined;
+  /** Holds the next answer of the token endpoint or the API until the test releases it. */
+  hold(): Held;
   /** Returns a live pair of a new family, as after a consent at another service. */
   issue(): { accessToken: string; refreshToken: string };
   /** Ends a family, as when its user revokes the access. */
@@ -68,6 +75,8 @@ export async function startTokenServer(): Promise<TokenServer> {
   const families = new Map<string, { current: string; alive: boolean }>();
   const byRefresh = new Map<string, string>();
   const access = new Set<string>();
+  const pass = (): Promise<void> => Promise.resolve();
+  let hold = pass;
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -85,8 +94,17 @@ export async function startTokenServer(): Promise<TokenServer> {
     apiAnswer: undefined,
     refusesWrites: false,
     endsAfterLists: 0,
-    apiDelayMs: 0,
     answer: undefined,
+    hold() {
+      const asked = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      hold = () => {
+        hold = pass;
+        asked.resolve();
+        return released.promise;
+      };
+      return { asked: asked.promise, release: released.resolve };
+    },
     issue() {
       const family = randomBytes(6).toString('hex');
       families.set(family, { current: '', alive: true });
@@ -134,6 +152,7 @@ export async function startTokenServer(): Promise<TokenServer> {
     if (!url.pathname.endsWith('/token')) return api(req, res);
     party.asked.push(seen);
     if (party.mode === 'hang') return;
+    await hold();
     if (party.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, party.delayMs));
     if (party.mode === 'drop') return void req.socket.destroy();
     if (party.mode === '500') return send(res, 500, '{"error":"server_error"}');
@@ -142,8 +161,7 @@ export async function startTokenServer(): Promise<TokenServer> {
       return send(res, 200, '<!doctype html><p>Back soon', { 'content-type': 'text/html' });
     if (party.mode === 'crash') {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
-      res.write('{"access_token":"at_half');
-      return void setTimeout(() => req.socket.destroy(), 20);
+      return void res.write('{"access_token":"at_half', () => req.socket.destroy());
     }
     if (party.mode === 'lost') {
       party.granted++;
@@ -190,7 +208,7 @@ export async function startTokenServer(): Promise<TokenServer> {
   }
 
   async function api(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (party.apiDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, party.apiDelayMs));
+    await hold();
     if (party.apiAnswer) return send(res, 200, JSON.stringify(party.apiAnswer));
     const bearer = req.headers.authorization?.replace('Bearer ', '') ?? '';
     if (!access.has(bearer)) return send(res, 401, `{"message":"the token ${bearer} is not known"}`);
