@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,8 +7,10 @@ import { parseJson } from '../../src/lib/json.ts';
 import { abilitiesOf } from '../../src/mcp/protocol/abilities.ts';
 import { beginEvents, eventText, sendJson, writeEvent } from '../../src/mcp/transport/reply.ts';
 import { createSessions } from '../../src/mcp/transport/sessions.ts';
+import { until } from '../support/events.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
+import { recordReads } from '../support/polls.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /* Wrong and hostile requests. Every request gets an answer that is JSON with a code. */
@@ -271,9 +274,11 @@ test('a client that disconnects while it sends causes no error in the log', asyn
   const { port, pathname } = new URL(one.accessUrl);
   const seen = service.logged.length;
   const socket = connect(Number(port), '127.0.0.1');
+  const arrived = once(service.app.server, 'request');
   const head = 'Content-Type: application/json\r\nContent-Length: 1000';
   socket.write(`POST ${pathname} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head}\r\n\r\n{`);
-  setTimeout(() => socket.destroy(), 200);
+  await arrived;
+  socket.destroy();
   await expect.poll(() => service.logged.slice(seen).join('')).toContain('"request"');
   expect(service.logged.slice(seen).join('')).not.toContain('"level":50');
 });
@@ -284,14 +289,17 @@ test('a request whose client disconnected early still ends', async () => {
   const closed = new Promise<void>((resolve) => {
     app.server.once('request', (_req, res) => {
       res.once('close', resolve);
-      setTimeout(() => leave.abort(), 50);
     });
   });
   context.servers.forget();
   const seen = logged.length;
   // The store has one connection, so the request waits.
   await context.db.transaction().execute(async () => {
-    await expect(rpc(one.accessUrl, 'ping', {}, { signal: leave.signal })).rejects.toThrow('aborted');
+    using reads = recordReads(service);
+    const lost = rpc(one.accessUrl, 'ping', {}, { signal: leave.signal }).catch(String);
+    await until(() => reads.tables.includes('servers'));
+    leave.abort();
+    expect(await lost).toContain('aborted');
     await closed;
   });
   await expect.poll(() => logged.slice(seen).join('')).toContain('"request"');

@@ -20,7 +20,6 @@ import { STORE_KINDS } from '../support/stores.ts';
  */
 const CUSTOMERS = 'svc://events/commerce/customers';
 const ORDERS = 'svc://events/commerce/orders';
-/** Notifications take less than a second. A machine that runs other tests may need longer. */
 const SOON = { interval: 20 };
 
 const closing: (() => PromiseLike<unknown> | void)[] = [];

@@ -1,8 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { holdAnswer, SLOW } from '../support/held-answers.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modern, modernHeaders, modernParams, VERSION } from '../support/modern.ts';
+import { recordReads } from '../support/polls.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /*
@@ -262,8 +264,10 @@ describe('questions to the client', () => {
     const declined = await list({ inputResponses: { link: { action: 'decline' } }, requestState: state });
     expect(declined.at('result.structuredContent.error.code')).toBe('credential_required');
 
+    using reads = recordReads(service);
     const opened = list({ inputResponses: { link: { action: 'accept' } }, requestState: state });
-    await sleep(300);
+    const isSession = (table: string) => table === 'connect_sessions';
+    await expect.poll(() => reads.tables.filter(isSession).length).toBeGreaterThan(1);
     await follow(String(valueAt(params ?? null, 'url')));
     const done = await opened;
     expect(done.at('result.structuredContent.data')).toHaveLength(1);
@@ -293,16 +297,16 @@ describe('while a call runs', () => {
 
   test('a client that closes the stream cancels the call', async () => {
     const leave = new AbortController();
+    const { asked } = holdAnswer(service, SLOW);
     const running = call('sandbox_slow', { milliseconds: 20_000 }, { signal: leave.signal });
-    setTimeout(() => leave.abort(), 200);
+    const closed = once(await asked, 'close');
+    leave.abort();
     await expect(running).rejects.toThrow('abort');
-    const started = performance.now();
-    for (;;) {
-      const executions = await service.call('GET', `/api/executions?userId=${one.userId}&actionId=slow`);
-      if (JSON.stringify(executions.body).includes('slow')) break;
-      if (performance.now() - started > 5000) throw new Error('The call runs on.');
-      await sleep(50);
-    }
+    await closed;
+    const executions = `/api/executions?userId=${one.userId}&actionId=slow`;
+    await expect
+      .poll(async () => (await service.call('GET', executions)).at('data.0.outcome'))
+      .toBe('failed');
   });
 });
 
@@ -335,9 +339,9 @@ describe('subscriptions/listen', () => {
       service.call('PUT', `/api/servers/${own.serverId}`, { headers: { 'x-svc-userid': own.userId }, body });
     const heard = await listen(
       { toolsListChanged: true, promptsListChanged: true },
-      async () => {
+      async (heard) => {
         await change({ restrictions: { connectors: { allowedIds: ['sandbox'] } } });
-        await sleep(2500);
+        await expect.poll(() => heard).toHaveLength(3);
         await change({ enabled: false });
       },
       10,
@@ -366,7 +370,7 @@ function call(name: string, args: object, options = {}, more: object = {}) {
 /** Returns the messages of a subscription until `count` came or it ended. `then` runs after the first. */
 async function listen(
   notifications: object,
-  then: () => Promise<void>,
+  then: (heard: readonly Json[]) => Promise<void>,
   count: number,
   url = one.accessUrl,
 ): Promise<Json[]> {
@@ -399,7 +403,7 @@ async function listen(
       const data = /^data: (.+)$/m.exec(event)?.[1];
       if (data !== undefined) heard.push(parseJson(data));
     }
-    begun ??= then();
+    begun ??= then(heard);
     if (heard.length >= count) break;
   }
   await begun;

@@ -1,6 +1,8 @@
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERSIONS } from '../../src/mcp/protocol/initialize.ts';
+import { holdAnswer, SLOW } from '../support/held-answers.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -73,12 +75,15 @@ describe('the official client', () => {
     expect([...heard].sort((a, b) => a - b)).toEqual(heard);
 
     const cancel = new AbortController();
+    const { asked } = holdAnswer(service, SLOW);
     const call = client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 30_000 } }, undefined, {
       signal: cancel.signal,
     });
-    setTimeout(() => cancel.abort('enough'), 200);
+    const closed = once(await asked, 'close');
+    cancel.abort('enough');
     await expect(call).rejects.toThrow(/abort|enough|cancel/i);
-    await expect.poll(() => recentSlow()).toMatchObject({ outcome: 'failed' });
+    await closed;
+    await expect.poll(recentSlow).toMatchObject({ outcome: 'failed' });
     await client.close();
   });
 
@@ -242,6 +247,7 @@ describe('a session', () => {
       accept: 'application/json, text/event-stream',
     };
     const cut = new AbortController();
+    const slow = holdAnswer(service, SLOW);
     const response = await fetch(one.accessUrl, {
       method: 'POST',
       headers,
@@ -250,15 +256,18 @@ describe('a session', () => {
         jsonrpc: '2.0',
         id: 5,
         method: 'tools/call',
-        params: { name: 'sandbox_slow', arguments: { milliseconds: 800 }, _meta: { progressToken: 1 } },
+        params: { name: 'sandbox_slow', arguments: { milliseconds: 100 }, _meta: { progressToken: 1 } },
       }),
     });
     const reader = response.body?.getReader();
     let text = '';
     while (!/"progress":/.test(text)) text += new TextDecoder().decode((await reader?.read())?.value);
     const lastId = [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? '';
+    const before = await recentSlow();
     cut.abort();
-    await new Promise((resolve) => setTimeout(resolve, 1200));
+    slow.release();
+    // The call ends while its client is away.
+    await expect.poll(recentSlow).not.toEqual(before);
     const resumed = await fetch(one.accessUrl, {
       headers: { 'mcp-session-id': session, accept: 'text/event-stream', 'last-event-id': lastId },
     });
@@ -269,16 +278,17 @@ describe('a session', () => {
 
   test('a call without a session is cancelled when its client disconnects', async () => {
     const gone = new AbortController();
+    const { asked } = holdAnswer(service, SLOW);
     const call = rpc(
       one.accessUrl,
       'tools/call',
       { name: 'sandbox_slow', arguments: { milliseconds: 20_000 } },
       { signal: gone.signal },
     );
-    setTimeout(() => gone.abort(), 200);
+    const closed = once(await asked, 'close');
+    gone.abort();
     await expect(call).rejects.toThrow(/abort|enough|cancel/i);
-    const since = Date.now();
-    await expect.poll(async () => (await recentSlow()) !== undefined && Date.now() - since < 8000).toBe(true);
-    expect(await recentSlow()).toMatchObject({ outcome: 'failed', errorCode: 'upstream_failed' });
+    await closed;
+    await expect.poll(recentSlow).toMatchObject({ outcome: 'failed', errorCode: 'upstream_failed' });
   });
 });

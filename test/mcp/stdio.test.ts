@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
@@ -48,6 +49,10 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
 
   test('MCP 2026-07-28: a subscription reports changes until it is cancelled', async () => {
     await using line = start();
+    const streams: ServerResponse[] = [];
+    service.app.server.on('request', ({ headers }: IncomingMessage, res: ServerResponse) => {
+      if (headers['mcp-method'] === 'subscriptions/listen') streams.push(res);
+    });
     line.send({
       jsonrpc: '2.0',
       id: 'sub',
@@ -63,10 +68,11 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     const changed = method('notifications/tools/list_changed');
     await line.next(changed);
     line.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'sub' } });
-    // Over the bridge the end takes the way to the address and back.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // The bridge closes its stream at the service.
+    await expect.poll(() => streams.every(({ closed }) => closed)).toBe(true);
     await trigger();
     await line.ask('server/discover', modernParams({}));
+    expect(streams).toHaveLength(way === 'over the bridge' ? 1 : 0);
     expect(line.heard.filter(changed)).toHaveLength(1);
   });
 

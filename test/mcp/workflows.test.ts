@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { holdAnswer, SLOW } from '../support/held-answers.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService } from '../support/service.ts';
 import type { Service } from '../support/service.ts';
@@ -88,10 +89,13 @@ describe('an installed workflow with a manual trigger', () => {
     const { accessUrl, userId, workflowId } = await installed(greeting, 'off one');
     const path = `/workflows/${workflowId}/install?userId=${userId}`;
     await service.call('PUT', path, { body: { enabled: false } });
-    await new Promise((next) => setTimeout(next, 600));
-    expect((await names(accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    const isListed = async () => (await names(accessUrl)).some((text) => text.includes('"run_'));
+    await expect.poll(isListed).toBe(false);
+    await service.call('PUT', path, { body: { enabled: true } });
+    await expect.poll(isListed).toBe(true);
     await service.call('DELETE', path);
-    expect((await run(accessUrl, 'run_off_one', { name: 'x' })).at('error.code')).toBe(-32602);
+    const code = async () => (await run(accessUrl, 'run_off_one', { name: 7 })).at('error.code');
+    await expect.poll(code).toBe(-32602);
   });
 });
 
@@ -152,16 +156,18 @@ describe('the restrictions of a server hold for workflows', () => {
     async (name, restrictions, code) => {
       const { accessUrl, serverId, workflowId } = await installed(
         manual([
-          { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 1500 } },
+          { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } },
           message('send', 'after the restriction'),
         ]),
         name,
       );
+      const step = holdAnswer(service, SLOW);
       const called = run(accessUrl, `run_${name.replace(' ', '_')}`, {});
-      await new Promise((next) => setTimeout(next, 300));
+      await step.asked;
       await service.call('PUT', `/api/servers/${serverId}`, {
         body: { restrictions },
       });
+      step.release();
       expect((await called).at('result.structuredContent.error.code')).toBe(code);
       const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
       expect(runs.at('data.0.error.stepId')).toBe('send');

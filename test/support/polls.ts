@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { CompiledQuery } from 'kysely';
 import { SHORT_INTERVALS } from './clock.ts';
 import { until } from './until.ts';
 import { connectClient } from './mcp.ts';
@@ -33,6 +34,24 @@ export async function polled(service: Service, times = 2): Promise<string[]> {
   // Polls do not overlap, so the next one begins after the last one.
   await until(() => pollsIn(reads.tables) > times);
   return reads.tables;
+}
+
+/**
+ * Waits until the dispatcher of a process has looked this many times for due deliveries, and has begun those that it
+ * found. One call at a time.
+ */
+export async function scanned({ context: { db } }: Pick<Service, 'context'>, times = 2): Promise<void> {
+  const original = db.executeQuery.bind(db);
+  let scans = 0;
+  Object.defineProperty(db, 'executeQuery', {
+    configurable: true,
+    value: (query: CompiledQuery) => {
+      if (query.sql.includes('deliveries.offered = 1')) scans++;
+      return original(query);
+    },
+  });
+  // Scans do not overlap, so the next one begins after the attempts of the last one.
+  await until(() => scans > times).finally(() => Reflect.deleteProperty(db, 'executeQuery'));
 }
 
 /** Waits until a process has polled this many times for changes and for work: its timers fire in their order. */
