@@ -20,13 +20,20 @@ export interface Timing {
    * process could claim a delivery during its attempt.
    */
   leaseMs: number;
+  /** An attempt that takes longer marks its queue as degraded and leaves the capacity of healthy queues. */
+  slowMs: number;
 }
 
 /**
  * An attempt may take 15 s. The lease leaves 8 s for waiting in this process. It ends early enough that another process
  * continues an ordered queue within 30 s after the holder dies.
  */
-export const TIMING: Timing = { attemptMs: 15 * SECOND, marginMs: 5 * SECOND, leaseMs: 28 * SECOND };
+export const TIMING: Timing = {
+  attemptMs: 15 * SECOND,
+  marginMs: 5 * SECOND,
+  leaseMs: 28 * SECOND,
+  slowMs: SECOND,
+};
 
 /** How far ahead the slots of a rate limit are assigned. */
 const SLOTS_AHEAD_MS = 2 * SECOND;

@@ -26,8 +26,6 @@ interface SenderOptions {
 
 /** How long a queue uses its target before it reads the subscription again. */
 const TARGET_TTL_MS = 500;
-/** An attempt that takes longer marks its queue as degraded and leaves the capacity of healthy queues. */
-const SLOW_MS = SECOND;
 
 /** Sends the deliveries in the queues, as far as order, rate limits and capacity allow. */
 export class Sender {
@@ -92,7 +90,7 @@ export class Sender {
     run.slow = queue.health === 'degraded';
     capacity.take(queue.usage, run.slow ? 'slow' : 'fast');
     const attempting = attempt(this.#attempts, queue.target, { item, signal: run.ended.signal });
-    const slowness = setTimeout(() => this.#markSlow(queue, run), SLOW_MS);
+    const slowness = setTimeout(() => this.#markSlow(queue, run), this.#options.timing.slowMs);
     const outcome = await attempting;
     clearTimeout(slowness);
     capacity.release(queue.usage, run.slow ? 'slow' : 'fast');
@@ -116,7 +114,7 @@ export class Sender {
   }
 
   #finish(queue: Queue, outcome: Outcome): void {
-    updateHealth(queue, outcome, outcome.durationMs < SLOW_MS);
+    updateHealth(queue, outcome, outcome.durationMs < this.#options.timing.slowMs);
     if (queue.health === 'degraded') this.#options.queues.release(queue);
     const written = this.#write(outcome);
     if (!outcome.target.ordered) return;

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { runStdio } from '../../src/mcp/transport/stdio.ts';
-import { until } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';

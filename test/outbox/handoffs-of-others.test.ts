@@ -6,7 +6,7 @@ import { newOrderedId } from '../../src/lib/ids.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { until } from '../support/until.ts';
-import { pollIntervals } from '../support/polls.ts';
+import { scanned } from '../support/polls.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 /* Handoffs of one process as the other processes see them. */
@@ -91,7 +91,7 @@ test('an ordered subscription waits for a handoff until its lease expires', asyn
   };
   const first = await insert(1, { token: 'another process', until: now + 60_000 });
   await insert(2, undefined);
-  await pollIntervals();
+  await scanned(service);
   expect(receiver.received).toEqual([]);
   const listed = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
   expect([listed.at('data.0.sequence'), listed.at('data.1.sequence')]).toEqual([2, 1]);

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
@@ -50,7 +50,7 @@ test('a commit during a query of other commits is sent at once, a rollback never
     const before = receiver.received.length;
     const one = await publishHeld(`order_${round}`);
     context.dispatcher.wake();
-    await sleep(round % 3);
+    for (let turn = 0; turn < round % 4; turn++) await nextTurn();
     one.held.resolve();
     const tx = await one.ended;
     context.dispatcher.committed(tx);

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe } from '../support/events.ts';
 import { until } from '../support/until.ts';
+import { slowness } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
@@ -152,9 +152,8 @@ test.each([
   );
   await until(() => before.open === Math.min(5, count));
   await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
-  // By then the hanging attempts count as slow.
-  await sleep(1200);
+  await slowness();
   await created(service, ['new']);
-  const told = async () => (await after.arrived(1)).map(({ body }) => String(JSON.parse(body).id));
-  await expect.poll(told).toContain('new');
+  await expect.poll(() => after.received.map(({ body }) => String(JSON.parse(body).id))).toContain('new');
+  expect(before.open).toBe(Math.min(5, count));
 });

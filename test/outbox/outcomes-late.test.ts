@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
 import { cancelLeftovers } from '../../src/outbox/cancel-deliveries.ts';
@@ -10,6 +9,7 @@ import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { until } from '../support/until.ts';
+import { scanned } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 
 /* Deliveries while the store, a lease, the clock or a sealed secret fails. */
@@ -81,8 +81,8 @@ async function overtaken(service: EventsService, more: { attempts: number }) {
       .where('delivery_id', '=', deliveryId)
       .executeTakeFirstOrThrow();
   await until(async () => (await lease()).lease_token !== null);
-  // The dispatcher processes the claim in this time.
-  await sleep(50);
+  // The dispatcher has processed the claim.
+  await scanned(service);
   for (const res of held) res.writeHead(500).end('late');
   await until(async () => (await lease()).lease_token === null);
   return (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data.0');
@@ -144,7 +144,7 @@ test('deliveries in memory stay within the limit with many subscriptions', async
   let most = 0;
   await until(async () => (most = await inMemory()) > 4000);
   for (let before = -1; most !== before;) {
-    await sleep(500);
+    await scanned(service, 1);
     before = most;
     most = Math.max(most, await inMemory());
   }
@@ -228,7 +228,7 @@ test('a rate continues after the clock is set back, and Retry-After holds', asyn
   onTestFinished(() => other.close());
   other.start();
   await created(service, ['o3']);
-  await sleep(500);
+  await scanned(service);
   expect(receiver.received).toHaveLength(2);
   clock.advance(HOUR / 2);
   expect(await receiver.arrived(3)).toHaveLength(3);

@@ -5,7 +5,7 @@ import { publish } from '../../src/outbox/publish.ts';
 import { openStore } from '../../src/store/open.ts';
 import { created, startEvents, subscribe } from '../support/events.ts';
 import { until } from '../support/until.ts';
-import { pollIntervals } from '../support/polls.ts';
+import { lockAwaited } from '../support/polls.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 
@@ -81,7 +81,7 @@ test('a delivery replayed while its subscription ends does not wait forever', as
     });
     await held.promise;
     const answer = sendAgain();
-    await pollIntervals();
+    await lockAwaited(service);
     ended.resolve();
     await ending;
     expect((await answer).at('code')).toBe('subscription_disabled');
@@ -109,7 +109,7 @@ test('a subscription is deleted while its deliveries are locked in another order
         .execute();
     await write(2);
     void service.call('DELETE', `/webhooks/${subscriptionId}`).then(deletion.resolve, deletion.reject);
-    await pollIntervals();
+    await lockAwaited(service);
     await write(1, 3);
   });
   expect((await deletion.promise).status).toBe(200);
@@ -163,7 +163,7 @@ test('two concurrent first settings of the events address both succeed', async (
   });
   await held.promise;
   const second = set('second');
-  await pollIntervals();
+  await lockAwaited(service);
   ended.resolve();
   await first;
   expect(await second).toMatchObject({

@@ -10,7 +10,12 @@ import { openProof } from './scene.ts';
 
 const order = z.object({
   catalogFolder: z.string(),
-  timing: z.object({ attemptMs: z.number(), marginMs: z.number(), leaseMs: z.number() }),
+  timing: z.object({
+    attemptMs: z.number(),
+    marginMs: z.number(),
+    leaseMs: z.number(),
+    slowMs: z.number(),
+  }),
 });
 const { catalogFolder, timing } = order.parse(JSON.parse(process.argv[2] ?? '{}'));
 const context = await openProof(readConfig(), catalogFolder);

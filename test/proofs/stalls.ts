@@ -11,7 +11,7 @@ import { startReceiver, type Received, type Receiver } from '../support/receiver
 import { claim, type Proof } from './proof.ts';
 import { openScene, type Scene } from './scene.ts';
 
-const TIMING = { attemptMs: 500, marginMs: 200, leaseMs: 1000 };
+const TIMING = { attemptMs: 500, marginMs: 200, leaseMs: 1000, slowMs: 1000 };
 const LANES = 8;
 
 /** A worker is stopped for twice its lease while another delivers its deliveries. It stores nothing when it continues. */

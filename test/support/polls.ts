@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { CompiledQuery } from 'kysely';
+import { sql, type CompiledQuery } from 'kysely';
+import { TIMING } from '../../src/outbox/claim-deliveries.ts';
 import { SHORT_INTERVALS } from './clock.ts';
 import { until } from './until.ts';
 import { connectClient } from './mcp.ts';
@@ -56,6 +57,19 @@ export async function scanned({ context: { db } }: Pick<Service, 'context'>, tim
 
 /** Waits until a process has polled this many times for changes and for work: its timers fire in their order. */
 export const pollIntervals = (times = 4): Promise<void> => sleep(times * SHORT_INTERVALS.workMs);
+
+/**
+ * Waits until the running attempts count as slow, which they do after a second. Timers of the same duration fire in
+ * their order.
+ */
+export const slowness = (): Promise<void> => sleep(TIMING.slowMs);
+
+/** Waits until a statement of a PostgreSQL database waits for a lock. */
+export function lockAwaited({ context: { db } }: Pick<Service, 'context'>): Promise<void> {
+  const waiting = sql<{ count: number }>`select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return until(async () => (await waiting.execute(db)).rows.some(({ count }) => count > 0));
+}
 
 /** Connects a client, and waits until its standing stream is open and was checked once. */
 export async function connectListener(
