@@ -41,13 +41,13 @@ async function subscribeMany(service: EventsService, receiver: Receiver, count: 
 }
 
 /** Replaces the dispatcher of a service by one whose attempts never time out and have a connection each. */
-async function hangForever({ context }: EventsService, slowMs: number): Promise<AsyncDisposable> {
+async function hangForever({ context }: EventsService, slowMs: number) {
   await context.dispatcher.close();
   const timing = { ...TIMING, attemptMs: HOUR, leaseMs: 2 * HOUR, slowMs };
   const outbound = createOutbound({ allowedNetworks: [], allowPrivateNetwork: true, connections: 3000 });
   const dispatcher = new Dispatcher(context, { outbound, scheduleMs: [1], timing });
-  dispatcher.start();
   return {
+    start: () => dispatcher.start(),
     async [Symbol.asyncDispose]() {
       await dispatcher.close();
       await outbound.close();
@@ -61,7 +61,8 @@ test.each([
   ['degraded queues', 1, 2000],
 ])('one user with hanging addresses may use half of the capacity of %s', async (_, slowMs, most) => {
   await using service = await startEvents(QUIET);
-  await using _dispatcher = await hangForever(service, slowMs);
+  await using dispatcher = await hangForever(service, slowMs);
+  dispatcher.start();
   await using hanging = await startReceiver();
   await using receiver = await startReceiver();
   hanging.answer = () => {};
