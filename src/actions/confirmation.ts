@@ -53,17 +53,17 @@ export async function takeConfirmation(
 ): Promise<TokenFault | undefined> {
   const [, payload = '', hash = ''] = TOKEN.exec(token) ?? [];
   const given = Buffer.from(hash, 'base64url');
-  const right = hashOf(await keyOf(context), payload, call);
-  // The last character of Base64 has several spellings of the same bytes; only our own spelling counts.
-  const ours = given.length === right.length && given.toString('base64url') === hash;
-  if (!ours || !timingSafeEqual(given, right)) return 'altered';
+  const expected = hashOf(await keyOf(context), payload, call);
+  // The last character of Base64 has several spellings of the same bytes. Only the exact spelling is accepted.
+  const isExact = given.length === expected.length && given.toString('base64url') === hash;
+  if (!isExact || !timingSafeEqual(given, expected)) return 'altered';
   const expiresAt = Buffer.from(payload, 'base64url').readUIntBE(ID_BYTES, TIME_BYTES);
   if (expiresAt <= context.clock.now()) return 'expired';
-  return (await spend(context, payload, expiresAt)) ? undefined : 'spent';
+  return (await markSpent(context, payload, expiresAt)) ? undefined : 'spent';
 }
 
 /** Returns true once for each id, among all processes. The id is stored until `expiresAt`. */
-export async function spend({ db }: Pick<Base, 'db'>, id: string, expiresAt: number): Promise<boolean> {
+export async function markSpent({ db }: Pick<Base, 'db'>, id: string, expiresAt: number): Promise<boolean> {
   const spent = await db
     .insertInto('spent_tokens')
     .values({ token_id: id, expires_at: expiresAt })

@@ -49,14 +49,14 @@ export async function replayExample(
   };
   const call: UpstreamCall = { connector, action, credential, input };
   if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;
-  const got = await outcomeOf({ outbound, throttle, clock, log }, call);
+  const outcome = await outcomeOf({ outbound, throttle, clock, log }, call);
 
   const [first] = sent;
   const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];
   for (const { url } of reads) faults.push({ field: 'reads', rule: `${url} is not read` });
   if (sent.length > 1)
     faults.push({ field: 'input', rule: `needs ${sent.length} calls; ask for a smaller page` });
-  return [...faults, ...outcomeFaults(got, example), ...schemaFaults(got, action)];
+  return [...faults, ...outcomeFaults(outcome, example), ...schemaFaults(outcome, action)];
 }
 
 /** Returns the credential that an example names, or its faults. Undefined for schemes without one. */
@@ -133,9 +133,9 @@ async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<
     }
     const { window, input: given } = splitWindow(call.action, call.input);
     const input = await withFilled(context, { ...call, input: given }, denies);
-    const nothingKnown = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
+    const noPositions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
     const source = listSource(context, { ...call, input }, () => {});
-    const page = await readPage(source, nothingKnown, window);
+    const page = await readPage(source, noPositions, window);
     const records = await completed(context, { ...call, input }, { records: page.records, denies });
     const { hasMore } = page;
     const pagination: JsonObject = hasMore
@@ -160,13 +160,13 @@ function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault
   }
   if (request.body === undefined) return faults;
   const wanted = asJson(request.body);
-  const body = alike(bodyOf(sent, headers['content-type'] ?? '', wanted), wanted);
+  const body = withoutDocument(bodyOf(sent, headers['content-type'] ?? '', wanted), wanted);
   if (!isDeepStrictEqual(body, wanted)) faults.push(differs('request.body', wanted, body));
   return faults;
 }
 
 /** Removes the document of a GraphQL request where the example gives the variables alone. */
-function alike(body: Json, wanted: Json): Json {
+function withoutDocument(body: Json, wanted: Json): Json {
   if (!isJsonObject(body) || !isJsonObject(wanted)) return body;
   if (body['query'] === undefined || wanted['query'] !== undefined) return body;
   return wanted['variables'] === undefined ? body : { variables: body['variables'] ?? {} };
@@ -185,37 +185,37 @@ function bodyOf({ body }: OutboundRequest, type: string, wanted: unknown): Json 
   return type.includes('json') ? parseJson(text) : text;
 }
 
-function outcomeFaults(got: Outcome, example: ActionExample): Fault[] {
+function outcomeFaults(outcome: Outcome, example: ActionExample): Fault[] {
   const { output, error } = example;
-  if ('error' in got) {
+  if ('error' in outcome) {
     if (!error)
-      return [{ field: 'output', rule: `came as the error ${got.error.code}: ${got.error.message}` }];
+      return [{ field: 'output', rule: `came as the error ${outcome.error.code}: ${outcome.error.message}` }];
     const faults: Fault[] = [];
-    if (error.code !== got.error.code) faults.push(differs('error.code', error.code, got.error.code));
-    if (error.message !== undefined && error.message !== got.error.message) {
-      faults.push(differs('error.message', error.message, got.error.message));
+    if (error.code !== outcome.error.code) faults.push(differs('error.code', error.code, outcome.error.code));
+    if (error.message !== undefined && error.message !== outcome.error.message) {
+      faults.push(differs('error.message', error.message, outcome.error.message));
     }
     return faults;
   }
-  if (error) return [differs('error', error.code, got.value)];
-  if (output === undefined || isDeepStrictEqual(got.value, asJson(output))) return [];
-  return [differs('output', output, got.value)];
+  if (error) return [differs('error', error.code, outcome.value)];
+  if (output === undefined || isDeepStrictEqual(outcome.value, asJson(output))) return [];
+  return [differs('output', output, outcome.value)];
 }
 
 /** Returns the differences between the output and the schema of the action. */
-function schemaFaults(got: Outcome, action: Action): Fault[] {
-  if ('error' in got) return [];
-  const faults = compileSchema(action.outputSchema)(action.list ? got.value : { data: got.value });
+function schemaFaults(outcome: Outcome, action: Action): Fault[] {
+  if ('error' in outcome) return [];
+  const faults = compileSchema(action.outputSchema)(action.list ? outcome.value : { data: outcome.value });
   return faults.slice(0, 5).map(({ field, rule }) => ({
     field: field === '(whole)' ? 'output' : `output.${field}`,
     rule: `does not fit response.schema: ${rule}`,
   }));
 }
 
-const MOST_SHOWN = 600;
+const MAX_SHOWN = 600;
 
 function differs(field: string, wanted: unknown, actual: unknown): Fault {
-  const show = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, MOST_SHOWN);
+  const show = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, MAX_SHOWN);
   return { field, rule: `should be ${show(wanted)}, is ${show(actual)}` };
 }
 

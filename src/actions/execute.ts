@@ -68,7 +68,7 @@ export type Confirm = (question: Question) => Promise<void>;
 export interface ExecuteResult {
   data: Json;
   pagination?: { hasMore: boolean; nextOffset?: number };
-  /** Requested fields that the result has nowhere, perhaps misspelt. */
+  /** Requested fields that no part of the result has, perhaps misspelt. */
   unmatchedFields?: string[];
   /** Set when this is the stored first answer of an Idempotency-Key. */
   replayed?: true;
@@ -89,7 +89,7 @@ export type ExecuteContext = Pick<
 >;
 
 /** Facts of a run so far, for its record. */
-interface Trace {
+interface Facts {
   action?: Action;
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
@@ -107,14 +107,14 @@ export async function executeAction(
   request: ExecuteRequest,
 ): Promise<ExecuteResult> {
   const started = performance.now();
-  const trace: Trace = {};
+  const facts: Facts = {};
   try {
-    const result = await run(context, request, trace);
-    await record(context, request, { trace, durationMs: performance.now() - started, error: undefined });
+    const result = await run(context, request, facts);
+    await record(context, request, { facts, durationMs: performance.now() - started, error: undefined });
     return request.fields ? selected(result, request.fields) : result;
   } catch (thrown) {
     await record(context, request, {
-      trace,
+      facts,
       durationMs: performance.now() - started,
       error: publicError(thrown),
     });
@@ -131,9 +131,9 @@ function selected(result: ExecuteResult, fields: readonly string[]): ExecuteResu
   return { ...result, data: value, ...(unmatched.length > 0 ? { unmatchedFields: unmatched } : {}) };
 }
 
-async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trace): Promise<ExecuteResult> {
+async function run(context: ExecuteContext, request: ExecuteRequest, facts: Facts): Promise<ExecuteResult> {
   const { connector, action } = findAllowed(context, request);
-  trace.action = action;
+  facts.action = action;
   if (request.fields && action.definition.response.body === 'content') {
     throw invalidRequest([
       { field: 'fields', rule: 'cannot be chosen from an answer in the content of MCP' },
@@ -154,7 +154,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     header: request.credentialHeader,
     argument: request.credentialId,
   });
-  trace.credential = credential;
+  facts.credential = credential;
   if (request.server?.decision.confirms(effect))
     await request.server.confirm({ connector, action, effect, credential, input: request.input });
   const call: UpstreamCall = {
@@ -169,20 +169,20 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     trace: request.trace,
     answers: request.answers,
   };
-  if (request.idempotencyKey !== undefined) return runKeyed(context, request, { call: { ...call }, trace });
+  if (request.idempotencyKey !== undefined) return runKeyed(context, request, { call: { ...call }, facts });
   if (action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
-  return callThirdParty(context, request, { call, trace });
+  return callThirdParty(context, request, { call, facts });
 }
 
 /**
- * Runs the call under an Idempotency-Key. It is finished even when the client goes away, because the client will ask
- * again.
+ * Runs the call under an Idempotency-Key. The call ends even when the client disconnects, because the client will
+ * repeat it.
  */
 async function runKeyed(
   context: ExecuteContext,
   request: ExecuteRequest,
-  { call, trace }: { call: UpstreamCall; trace: Trace },
+  { call, facts }: { call: UpstreamCall; facts: Facts },
 ): Promise<ExecuteResult> {
   const { environment, userId, input, idempotencyKey = '' } = request;
   const { action } = call;
@@ -191,12 +191,12 @@ async function runKeyed(
     {
       key: idempotencyKey,
       scope: [environment, userId ?? '', action.connectorId, action.actionId],
-      body: { credentialId: trace.credential?.credentialId ?? null, input },
-      // The third party's own idempotency key is one more reason why a repetition does no harm.
+      body: { credentialId: facts.credential?.credentialId ?? null, input },
+      // The app's own idempotency key also makes a repetition safe.
       repeatable: isRepeatable({ ...call, idempotencyKey }),
     },
     (upstreamKey) =>
-      callThirdParty(context, request, { call: { ...call, idempotencyKey: upstreamKey }, trace }),
+      callThirdParty(context, request, { call: { ...call, idempotencyKey: upstreamKey }, facts }),
   );
   return replayed ? { ...value, replayed: true } : value;
 }
@@ -205,22 +205,22 @@ async function runKeyed(
 async function callThirdParty(
   context: ExecuteContext,
   request: ExecuteRequest,
-  { call, trace }: { call: UpstreamCall; trace: Trace },
+  { call, facts }: { call: UpstreamCall; facts: Facts },
 ): Promise<ExecuteResult> {
   const { connector } = call;
-  const { credential } = trace;
+  const { credential } = facts;
   try {
-    if (!credential) return await send(context, request, { call, trace });
+    if (!credential) return await send(context, request, { call, facts });
     return await withFreshTokens(context, { connector, credential }, (fresh) => {
-      trace.credential = fresh;
+      facts.credential = fresh;
       return send(context, request, {
         call: { ...call, credential: openCredential(context, connector, fresh) },
-        trace,
+        facts,
       });
     });
   } catch (error) {
-    if (error instanceof GatehouseError) trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
-    const refused = { connector, credential: trace.credential, effect: call.action.effect };
+    if (error instanceof GatehouseError) facts.upstreamStatus = statusIn(error) ?? facts.upstreamStatus;
+    const refused = { connector, credential: facts.credential, effect: call.action.effect };
     throw await judgeFailure(context, refused, error);
   }
 }
@@ -229,10 +229,10 @@ async function callThirdParty(
 async function send(
   context: ExecuteContext,
   { environment, server }: ExecuteRequest,
-  { call, trace }: { call: UpstreamCall; trace: Trace },
+  { call, facts }: { call: UpstreamCall; facts: Facts },
 ): Promise<ExecuteResult> {
   const onStatus = (status: number): void => {
-    trace.upstreamStatus = status;
+    facts.upstreamStatus = status;
   };
   const denies: Denies = (action) => server?.decision.action(action);
   if (!call.action.list) {
@@ -241,7 +241,7 @@ async function send(
   }
   const { window, input } = splitWindow(call.action, call.input);
   const listed = { ...call, input: await withFilled(context, { ...call, input }, denies) };
-  const list = { environment, account: accountKey(trace.credential), window, onStatus };
+  const list = { environment, account: accountKey(facts.credential), window, onStatus };
   const { records, hasMore } = await readList(context, listed, list);
   return {
     data: await completed(context, listed, { records, denies }),
@@ -261,8 +261,8 @@ function accountKey(credential: Credential | undefined): string {
 }
 
 /**
- * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. A name
- * that does not exist is not found, whatever the restrictions say, because a typing error is no prohibition.
+ * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. An
+ * unknown name is always "not found", also when restrictions would deny it, because it may be a typing error.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
  */
 export function findAllowed(
@@ -320,7 +320,7 @@ function statusIn({ details }: GatehouseError): number | undefined {
 async function record(
   { executions }: ExecuteContext,
   request: ExecuteRequest,
-  { trace, durationMs, error }: { trace: Trace; durationMs: number; error: GatehouseError | undefined },
+  { facts, durationMs, error }: { facts: Facts; durationMs: number; error: GatehouseError | undefined },
 ): Promise<void> {
   const rule = isDenial(error) ? error.details?.['rule'] : undefined;
   const execution = {
@@ -331,14 +331,14 @@ async function record(
     userId: request.userId,
     connectorId: request.connectorId,
     actionId: request.actionId,
-    credentialId: trace.credential?.credentialId,
+    credentialId: facts.credential?.credentialId,
     outcome: outcomeOf(error),
     rule: typeof rule === 'string' ? rule : undefined,
     errorCode: error?.code,
-    upstreamStatus: trace.upstreamStatus,
+    upstreamStatus: facts.upstreamStatus,
     durationMs,
   };
-  if (trace.action === undefined || trace.action.effect === 'read') executions.append(execution);
+  if (facts.action === undefined || facts.action.effect === 'read') executions.append(execution);
   else await executions.commit(execution);
 }
 

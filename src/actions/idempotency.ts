@@ -12,7 +12,7 @@ import { sha256 } from '../lib/sha256.ts';
 type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
 /** How long the first answer is stored and repeated. */
-const KEPT_MS = DAY;
+const ANSWER_TTL_MS = DAY;
 
 export interface IdempotentCall {
   /** The Idempotency-Key as the caller wrote it: 1 to 255 printable ASCII characters. */
@@ -76,9 +76,9 @@ export async function runOnce(
     await storeAnswer(context, keyHash, { lease: lease.stop(), status: 200, answer: { value } });
     return { value, replayed: false };
   } catch (error) {
-    const kept = keptFailure(error, call.repeatable);
+    const stored = failureToStore(error, call.repeatable);
     const leaseUntil = lease.stop();
-    if (kept) await storeAnswer(context, keyHash, { lease: leaseUntil, ...kept });
+    if (stored) await storeAnswer(context, keyHash, { lease: leaseUntil, ...stored });
     else await release(context, keyHash, leaseUntil);
     throw error;
   }
@@ -98,7 +98,7 @@ async function claim(
     status: null,
     body: null,
     lease_until: now + LEASE_MS,
-    expires_at: now + KEPT_MS,
+    expires_at: now + ANSWER_TTL_MS,
   };
   try {
     await db.insertInto('idempotency').values(mine).execute();
@@ -209,9 +209,9 @@ async function release(
 }
 
 function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replayed: boolean } {
-  const kept = keys.openJson(answer, row.body ?? '', binding(row.key_hash));
-  if ('value' in kept) return { value: kept.value, replayed: true };
-  const { code, message, details } = kept.error;
+  const stored = keys.openJson(answer, row.body ?? '', binding(row.key_hash));
+  if ('value' in stored) return { value: stored.value, replayed: true };
+  const { code, message, details } = stored.error;
   throw new GatehouseError(code, message, {
     ...(details ? { details } : {}),
     headers: { 'Idempotency-Replayed': 'true' },
@@ -219,7 +219,7 @@ function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replay
 }
 
 /** Returns the failure to store and repeat, or undefined when the call may run again. */
-function keptFailure(error: unknown, repeatable: boolean): { status: number; answer: Answer } | undefined {
+function failureToStore(error: unknown, repeatable: boolean): { status: number; answer: Answer } | undefined {
   const refusal =
     error instanceof GatehouseError
       ? error
@@ -233,7 +233,7 @@ function inProgress(now: number, until: number): GatehouseError {
   const seconds = Math.max(1, Math.ceil((until - now) / SECOND));
   return new GatehouseError(
     'idempotency_in_progress',
-    'The first call with this Idempotency-Key is still running. Ask again when Retry-After has passed.',
+    'The first call with this Idempotency-Key is still running. Repeat it after Retry-After.',
     { headers: { 'Retry-After': String(Math.min(seconds, 5)) } },
   );
 }
@@ -241,7 +241,7 @@ function inProgress(now: number, until: number): GatehouseError {
 function abandoned(): GatehouseError {
   return outcomeUnknown(
     'The process that ran the first call with this Idempotency-Key ended before it had an answer, so whether the call ' +
-      'took effect is unknown. Look it up at the third party before you repeat it with a new key.',
+      'took effect is unknown. Check the app before you repeat it with a new key.',
   );
 }
 

@@ -35,8 +35,8 @@ export interface Window {
    */
   isPromised?: boolean;
   /**
-   * Read only from the remembered position on. Otherwise a caller that counts records would skip some, because records
-   * before it may be gone by now.
+   * Reads only from the stored position on. Records before it may have been deleted, and a caller that counts records
+   * would then skip some.
    */
   isExact?: boolean;
 }

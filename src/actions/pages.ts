@@ -32,9 +32,9 @@ export async function readPage(source: ListSource, positions: Positions, window:
 }
 
 /** Returns the page size of a list when the caller names none. */
-export function defaultLimit(paging: Paging, most: number): number {
+export function defaultLimit(paging: Paging, max: number): number {
   const size = paging.style === 'none' ? undefined : paging.defaultLimit;
-  return Math.min(most, size ?? paging.maxLimit);
+  return Math.min(max, size ?? paging.maxLimit);
 }
 
 async function readByOffset(
@@ -65,8 +65,8 @@ async function readByOffset(
     }
     records.push(...page.records.slice(0, wanted));
     if (page.records.length > wanted) return { records, hasMore: true };
-    const more = saysMore(paging, page, { passed: at + page.records.length, size });
-    promised = more && isSaid(paging, page);
+    const more = hasNext(paging, page, { passed: at + page.records.length, size });
+    promised = more && isStated(paging, page);
     if (!more || records.length >= limit)
       return { records, hasMore: more, ...(promised && { isPromised: true }) };
   }
@@ -101,7 +101,7 @@ async function readByNumber(
       index > 0 && numbered(paging, 0, size),
     );
     const got = page?.records.length ?? 0;
-    const more = page !== undefined && saysMore(paging, page, { passed: start + got, size: fullSize, index });
+    const more = page !== undefined && hasNext(paging, page, { passed: start + got, size: fullSize, index });
     if (!trusted && (got > size || (got < size && (more || index > 0)))) {
       const first = index === 0 && page ? page : await source.fetch(numbered(paging, 0, size));
       const firstSize = first.records.length;
@@ -114,7 +114,7 @@ async function readByNumber(
     if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
     if (got === 0) return { records, hasMore: false };
     records.push(...page.records.slice(Math.max(0, offset - start), end - start));
-    promised = more && isSaid(paging, page);
+    promised = more && isStated(paging, page);
     if (!more || start + size >= end)
       return { records, hasMore: more || start + got > end, ...(promised && { isPromised: true }) };
   }
@@ -136,7 +136,7 @@ function sizeFor(paging: NumberedPaging, { limit, offset }: Window): number {
 }
 
 /** Returns whether records follow the first `passed`: by the third party's flag, its totals, else a full page. */
-function saysMore(
+function hasNext(
   paging: OffsetPaging | NumberedPaging,
   page: UpstreamPage,
   { passed, size, index = 0 }: { passed: number; size: number | undefined; index?: number },
@@ -151,7 +151,7 @@ function saysMore(
 }
 
 /** Returns whether the third party itself says if more follow. */
-function isSaid(paging: OffsetPaging | NumberedPaging, page: UpstreamPage): boolean {
+function isStated(paging: OffsetPaging | NumberedPaging, page: UpstreamPage): boolean {
   if (paging.hasMore !== undefined || countAt(paging.total, page) !== undefined) return true;
   return paging.style === 'page' && countAt(paging.totalPages, page) !== undefined;
 }

@@ -71,8 +71,8 @@ export function splitWindow(action: Action, input: JsonObject): { window: Window
   const fallback = action.paging ? defaultLimit(action.paging, MAX_LIMIT) : MAX_LIMIT;
   return {
     window: {
-      limit: whole('limit', limit, { least: 1, most: MAX_LIMIT }) ?? fallback,
-      offset: whole('offset', offset, { least: 0, most: MAX_OFFSET }) ?? 0,
+      limit: whole('limit', limit, { min: 1, max: MAX_LIMIT }) ?? fallback,
+      offset: whole('offset', offset, { min: 0, max: MAX_OFFSET }) ?? 0,
     },
     input: rest,
   };
@@ -81,11 +81,11 @@ export function splitWindow(action: Action, input: JsonObject): { window: Window
 function whole(
   name: string,
   value: Json | undefined,
-  { least, most }: { least: number; most: number },
+  { min, max }: { min: number; max: number },
 ): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${least} to ${most}` }]);
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${min} to ${max}` }]);
 }
 
 /** Returns a list action as the source of readPage(). */

@@ -12,7 +12,7 @@ import { mapValue } from '../upstream/expression.ts';
 import { readValue } from './read-results.ts';
 
 /** Number of reads of one call that run at the same time. The limits of the connector apply to them too. */
-const AT_ONCE = 5;
+const MAX_PARALLEL = 5;
 const MAX_ENTRIES = 50;
 
 /** Returns the rule that denies an action to the caller; undefined where it is allowed. */
@@ -66,10 +66,10 @@ async function readFor(
   const entries = valueAt(names, read.for) ?? [];
   if (!Array.isArray(entries)) return value({ item: entries }).then((one) => [one]);
   if (entries.length > MAX_ENTRIES) {
-    const rule = `it leads to ${entries.length} reads for ${read.for}; ${MAX_ENTRIES} are possible`;
+    const rule = `needs ${entries.length} reads for ${read.for}; the limit is ${MAX_ENTRIES}`;
     throw invalidRequest([{ field: 'input', rule }]);
   }
-  return inTurns(entries, (item) => value({ item }));
+  return mapInParallel(entries, (item) => value({ item }));
 }
 
 /**
@@ -87,17 +87,17 @@ export async function completed(
   if (!read || records.length === 0) return records;
   const action = actionOf(call.connector, read);
   const rule = ruleAgainst(action, denies);
-  if (rule !== undefined) return records.map((record) => unread(record, restricted(action, rule)));
+  if (rule !== undefined) return records.map((record) => withReadError(record, restricted(action, rule)));
 
   const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
   const until = context.clock.now() + seconds * SECOND;
-  const outcomes = await inTurns(records, async (record) => {
+  const outcomes = await mapInParallel(records, async (record) => {
     if (context.clock.now() >= until) return { error: tooLate(call, seconds) };
     try {
       const one = readCall(call, action, { read, names: { input: call.input, record } });
       return { value: await readValue(context, one, () => {}) };
     } catch (error) {
-      if (!(error instanceof GatehouseError) || concernsAll(call, error)) throw error;
+      if (!(error instanceof GatehouseError) || failsAll(call, error)) throw error;
       return { error };
     }
   });
@@ -106,7 +106,7 @@ export async function completed(
   if (allFailed && first?.error && first.error.code !== 'upstream_rejected') throw first.error;
   return records.map((record, index) => {
     const { value, error } = outcomes[index] ?? {};
-    return error ? unread(record, error) : merged(record, value ?? null);
+    return error ? withReadError(record, error) : merged(record, value ?? null);
   });
 }
 
@@ -124,7 +124,7 @@ function allowedAction(connector: Connector, read: EachRead, denies: Denies): Ac
 
 function actionOf(connector: Connector, { action }: EachRead): Action {
   const found = connector.actions.get(action) ?? connector.internal.get(action);
-  if (!found) throw new Error(`${connector.connectorId}.${action} is read and not there.`);
+  if (!found) throw new Error(`${connector.connectorId}.${action} is read but does not exist.`);
   return found;
 }
 
@@ -181,7 +181,7 @@ function isMissing(member: Json, names: JsonObject): boolean {
 }
 
 /** Returns whether further reads would fail in the same way: the credential is dead, or the client went away. */
-function concernsAll({ signal }: UpstreamCall, { code }: GatehouseError): boolean {
+function failsAll({ signal }: UpstreamCall, { code }: GatehouseError): boolean {
   return code === 'credential_invalid' || signal?.aborted === true;
 }
 
@@ -191,7 +191,7 @@ function tooLate({ connector }: UpstreamCall, seconds: number): GatehouseError {
 }
 
 /** Returns the record with its error. The app's words are in a member of their own. */
-function unread(record: Json, error: GatehouseError): Json {
+function withReadError(record: Json, error: GatehouseError): Json {
   const said = appWords(error);
   const readError = { code: error.code, message: ownWords(error), ...(said === undefined ? {} : { said }) };
   return isJsonObject(record) ? { ...record, readError } : { record, readError };
@@ -202,10 +202,10 @@ function merged(record: Json, value: Json): Json {
 }
 
 /**
- * Runs `one` for each entry, AT_ONCE at the same time. After the first error no further entry starts, and the error is
+ * Runs `one` for each entry, MAX_PARALLEL at the same time. After the first error no further entry starts, and the error is
  * thrown when the running ones have ended.
  */
-async function inTurns<T, R>(entries: readonly T[], one: (entry: T) => Promise<R>): Promise<R[]> {
+async function mapInParallel<T, R>(entries: readonly T[], one: (entry: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = entries.entries();
   let failed = false;
@@ -220,7 +220,7 @@ async function inTurns<T, R>(entries: readonly T[], one: (entry: T) => Promise<R
       }
     }
   };
-  const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
+  const workers = await Promise.allSettled(Array.from({ length: MAX_PARALLEL }, work));
   for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
   return results;
 }

@@ -5,15 +5,13 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 /** How long the record of executions is stored. */
-const EXECUTIONS_KEPT_MS = 90 * DAY;
+const EXECUTIONS_TTL_MS = 90 * DAY;
 
 /** How long the outcome of a connect session stays readable. */
-const SESSIONS_KEPT_MS = DAY;
+const SESSIONS_TTL_MS = DAY;
 
-/** Listeners read changes every second. */
-const CHANGES_KEPT_MS = HOUR;
-
-/** How long a search document is stored while no process uses it. */
+/** Lifetime of notes of changes, which listeners read every second. */
+const CHANGES_TTL_MS = HOUR;
 
 /** Rows of a table that are deleted when the time in a column has passed. */
 interface Expiry {
@@ -22,7 +20,7 @@ interface Expiry {
   /** A column of epoch ms, with an index. */
   column: string;
   /** How long a row is stored after that time. */
-  keptMs: number;
+  ttlMs: number;
   /** Set where the index begins with the environment. */
   environment?: Environment;
 }
@@ -32,21 +30,21 @@ const EXPIRIES: Expiry[] = [
     table: 'executions',
     key: ['execution_id'],
     column: 'at',
-    keptMs: EXECUTIONS_KEPT_MS,
+    ttlMs: EXECUTIONS_TTL_MS,
     environment,
   })),
-  { table: 'idempotency', key: ['key_hash'], column: 'expires_at', keptMs: 0 },
-  { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', keptMs: 0 },
-  { table: 'results', key: ['result_id'], column: 'expires_at', keptMs: 0 },
-  { table: 'changes', key: ['change_id'], column: 'at', keptMs: CHANGES_KEPT_MS },
-  { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', keptMs: 0 },
-  { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', keptMs: 0 },
-  { table: 'connect_sessions', key: ['session_id'], column: 'expires_at', keptMs: SESSIONS_KEPT_MS },
+  { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
+  { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
+  { table: 'results', key: ['result_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'changes', key: ['change_id'], column: 'at', ttlMs: CHANGES_TTL_MS },
+  { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', ttlMs: 0 },
+  { table: 'connect_sessions', key: ['session_id'], column: 'expires_at', ttlMs: SESSIONS_TTL_MS },
 ];
 
 /**
  * Deletes expired rows: executions, answers of idempotency keys, positions in lists, large results, confirmation
- * tokens, notes of changes, connect sessions, and consents that never came back.
+ * tokens, notes of changes, connect sessions, and states of consents that did not return.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));
@@ -54,14 +52,14 @@ export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
 
 async function deleteOldest(
   db: DbOrTx,
-  { table, key, column, keptMs, environment }: Expiry,
+  { table, key, column, ttlMs, environment }: Expiry,
   { now, limit }: { now: number; limit: number },
 ): Promise<bigint> {
   const columns = sql.join(key.map((one) => sql.ref(one)));
   const ofEnvironment = environment === undefined ? sql`` : sql`environment = ${environment} and`;
   const { numAffectedRows } = await sql`delete from ${sql.table(table)} where (${columns}) in (
     select ${columns} from ${sql.table(table)}
-    where ${ofEnvironment} ${sql.ref(column)} <= ${now - keptMs}
+    where ${ofEnvironment} ${sql.ref(column)} <= ${now - ttlMs}
     order by ${sql.ref(column)} limit ${limit})`.execute(db);
   return numAffectedRows ?? 0n;
 }

@@ -5,7 +5,7 @@ import { chooseCredential } from '../credentials/choose.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { assertOn, assertServes } from '../servers/access.ts';
+import { assertEnabled, assertServesUser } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { assertEffect, findAllowed } from './execute.ts';
 import { assertReads } from './reads.ts';
@@ -54,9 +54,9 @@ export async function simulate(
   };
   let effect: Effect | undefined;
   try {
-    assertOn(live);
+    assertEnabled(live);
     passed('It is switched on.', 'user');
-    assertServes(live, userId);
+    assertServesUser(live, userId);
     await assertUser(context, live, userId);
     passed(
       userId === undefined ? 'The call has no user, and the server needs none.' : 'The server serves them.',

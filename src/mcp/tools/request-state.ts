@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { spend } from '../../actions/confirmation.ts';
+import { markSpent } from '../../actions/confirmation.ts';
 import type { Base } from '../../base.ts';
 import { storedSecret } from '../../identity/secrets.ts';
 import { MINUTE } from '../../lib/clock.ts';
@@ -107,7 +107,7 @@ export function requestStates(
     async take({ stateId, until }, signal) {
       const id = `state ${stateId}`;
       if (signal.aborted) throw gone();
-      if (!(await spend(context, id, until)))
+      if (!(await markSpent(context, id, until)))
         throw invalid('was used already, and one agreement is good for one call, which may have been made');
       if (!signal.aborted) return;
       await context.db.deleteFrom('spent_tokens').where('token_id', '=', id).execute();
