@@ -58,7 +58,7 @@ function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles 
 }
 
 /**
- * Builds a GraphQL body. Members become variables, and so do texts in a query language and the key of a repeated call.
+ * Builds a GraphQL body. Members become variables, and so do texts in a query language and the idempotency key.
  */
 function graphqlBody(call: UpstreamCall, query: string, variables: JsonObject): Body {
   const { idempotencyParam } = call.action.definition;
@@ -84,7 +84,7 @@ function addOwnMembers(
     const given = input[name];
     if (given === undefined) continue;
     if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
-    else setMember(members, parameter.as ?? name, written(given, parameter));
+    else setMember(members, parameter.as ?? name, encoded(given, parameter));
   }
   if (email) {
     const message = emailOf(input);
@@ -97,7 +97,7 @@ function addOwnMembers(
   }
 }
 
-function written(value: Json, { encode, prefix }: Parameter): Json {
+function encoded(value: Json, { encode, prefix }: Parameter): Json {
   if (encode && typeof value === 'string') return Buffer.from(value, 'utf8').toString(encode);
   if (prefix !== undefined && (typeof value === 'string' || typeof value === 'number'))
     return `${prefix}${value}`;

@@ -32,7 +32,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
   const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
   const deadline = context.clock.now() + seconds * SECOND;
   for (let tries = 1; ; tries++) {
-    const leave = await context.throttle.enter(call, deadline);
+    const release = await context.throttle.enter(call, deadline);
     let answer: UpstreamAnswer | undefined;
     let failure: unknown;
     try {
@@ -40,7 +40,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     } catch (error) {
       failure = error;
     } finally {
-      leave();
+      release();
     }
     const waitMs = answer ? waitAfter(context, call, { answer, tries }) : waitAfterFailure(failure, tries);
     const again =
@@ -160,8 +160,8 @@ function waitAfter(
   const limited = means === 'upstream_rate_limited';
   if (!limited && means !== 'transient' && !RETRIED_STATUSES.has(answer.status)) return undefined;
   // The app's own header describes its limit. On a gateway's 503 it says nothing about when to retry.
-  const saysWhen = limited || answer.headers['retry-after'] !== undefined;
-  const asked = saysWhen ? retryAfterMs(call, answer, clock.now()) : undefined;
+  const hasRetryAfter = limited || answer.headers['retry-after'] !== undefined;
+  const asked = hasRetryAfter ? retryAfterMs(call, answer, clock.now()) : undefined;
   if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
   return asked ?? fullJitter(backoff(tries, RETRIES));
 }

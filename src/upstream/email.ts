@@ -4,7 +4,7 @@ import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 /* E-mail messages by RFC 5322 and MIME (RFC 2045), for apps that take whole messages. */
 
 const CRLF = '\r\n';
-// eslint-disable-next-line no-control-regex -- what it finds is the point
+// eslint-disable-next-line no-control-regex -- this pattern finds control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const ASCII = /^[\u0020-\u007e]*$/;
 const ADDRESS = /^(?:"?(?<name>[^"<>]*?)"?\s*<(?<inBrackets>[^<>]*)>|(?<bare>[^<>]*))$/;

@@ -13,7 +13,7 @@ export interface Task {
   expressions: string[];
   /** JSON text of a list of objects: members on top of the scope, such as the item of a for-each. */
   variants: string;
-  mostBytes: number;
+  maxBytes: number;
 }
 
 /** Sent by the process when it has read a task and begins to evaluate. */
@@ -51,10 +51,10 @@ const TIME_LIMIT_MS = 2 * SECOND;
 /** Time limit for the start of a process, generous for a busy machine. */
 const START_LIMIT_MS = 30 * SECOND;
 /** Time limit for a process to read its values. */
-const CARRY_LIMIT_MS = 10 * SECOND;
+const TRANSFER_LIMIT_MS = 10 * SECOND;
 const MAX_PROCESSES = 2;
 const MAX_WAITING = 1000;
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 /** A process costs some 50 MB, so an idle one is ended. */
 const IDLE_MS = 30 * SECOND;
 const MEMORY_MB = 128;
@@ -91,18 +91,18 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
     if (closed) return;
     while (queue.size > 0) {
       const free = [...evaluators].find(({ running }) => running === undefined);
-      const evaluator = free ?? (evaluators.size < MAX_PROCESSES ? begin() : undefined);
+      const evaluator = free ?? (evaluators.size < MAX_PROCESSES ? startProcess() : undefined);
       if (!evaluator) return;
       evaluator.running = queue.take();
       clearTimeout(evaluator.timer);
       if (evaluator.ready) send(evaluator);
-      else evaluator.timer = setTimeout(() => stop(evaluator, 'it could not be begun'), START_LIMIT_MS);
+      else evaluator.timer = setTimeout(() => stop(evaluator, 'it could not start'), START_LIMIT_MS);
     }
   };
 
   const send = (evaluator: Evaluator): void => {
-    const limit = `its values are not carried over within ${CARRY_LIMIT_MS / SECOND} s`;
-    evaluator.timer = setTimeout(() => stop(evaluator, limit), CARRY_LIMIT_MS);
+    const limit = `its values were not transferred within ${TRANSFER_LIMIT_MS / SECOND} s`;
+    evaluator.timer = setTimeout(() => stop(evaluator, limit), TRANSFER_LIMIT_MS);
     if (evaluator.running) evaluator.child.send(evaluator.running.task);
   };
 
@@ -118,7 +118,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
     evaluator.child.kill('SIGKILL');
   };
 
-  const begin = (): Evaluator => {
+  const startProcess = (): Evaluator => {
     const child = newProcess();
     const evaluator: Evaluator = {
       child,
@@ -195,13 +195,13 @@ function taskOf(expressions: string[], scope: JsonObject, variants: JsonObject[]
     scope: JSON.stringify(scope),
     expressions,
     variants: JSON.stringify(variants),
-    mostBytes: MOST_BYTES,
+    maxBytes: MAX_BYTES,
   };
   const bytes = Buffer.byteLength(task.scope) + Buffer.byteLength(task.variants);
-  if (bytes <= MOST_BYTES) return task;
+  if (bytes <= MAX_BYTES) return task;
   throw failed(
     onlyExpression(task),
-    `the values that it names are ${bytes} bytes together, and at most ${MOST_BYTES} are carried over; name less of them`,
+    `the values that it names are ${bytes} bytes together; the limit is ${MAX_BYTES} bytes`,
   );
 }
 
@@ -225,7 +225,7 @@ function newProcess(): ChildProcess {
  */
 function permissions(extension: 'ts' | 'js'): string[] {
   const code = new URL(extension === 'ts' ? '../' : './', import.meta.url);
-  const readable = [code, ...(extension === 'ts' ? SOURCES_NEED.map((path) => new URL(path, code)) : [])];
+  const readable = [code, ...(extension === 'ts' ? MODULE_PATHS.map((path) => new URL(path, code)) : [])];
   return [
     '--permission',
     '--allow-worker',
@@ -235,7 +235,7 @@ function permissions(extension: 'ts' | 'js'): string[] {
 }
 
 /** Paths that the sources read outside of their folder; a build includes its packages. */
-const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
+const MODULE_PATHS = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
 
 function complete({ resolve, reject }: Waiting, message: unknown): void {
   const reply = answer.parse(message);

@@ -41,7 +41,7 @@ async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
 
 async function evaluate(
   inputs: object[],
-  { expressions, mostBytes }: Pick<Task, 'expressions' | 'mostBytes'>,
+  { expressions, maxBytes }: Pick<Task, 'expressions' | 'maxBytes'>,
 ): Promise<Answer> {
   const values: unknown[][] = [];
   for (const input of inputs) {
@@ -56,7 +56,6 @@ async function evaluate(
     values.push(row);
   }
   const text = JSON.stringify(values);
-  if (text.length > mostBytes)
-    return { expression: '', reason: `its value is larger than ${mostBytes} bytes` };
+  if (text.length > maxBytes) return { expression: '', reason: `its value is larger than ${maxBytes} bytes` };
   return { values: text };
 }

@@ -9,9 +9,9 @@ import { addressesIn } from './email.ts';
 import { memoByText } from '../lib/memo.ts';
 
 const TIMEOUT_MS = SECOND;
-const MAX_KEPT = 2000;
+const MAX_COMPILED = 2000;
 /** Compiles an expression whose run is bounded in time. */
-const compiled = memoByText(MAX_KEPT, (expression) =>
+const compiled = memoByText(MAX_COMPILED, (expression) =>
   compileExpression(expression, linear({ timeout: TIMEOUT_MS, stack: 200 })),
 );
 

@@ -16,17 +16,19 @@ type Answer = Pick<UpstreamAnswer, 'status' | 'headers' | 'body'>;
 export function failureOf(call: Call, answer: Answer): ErrorMeaning | undefined {
   const { errors } = call.connector.definition;
   const { status, body } = answer;
-  const said =
+  const failed =
     status < 400 &&
     (graphqlFailed(call, body) ||
       errors.when.some(({ path, equals }) => anyAt(body, path, (value) => isValue(value, equals))));
-  if (status < 300 && !said) return undefined;
+  if (status < 300 && !failed) return undefined;
   const rule = errors.rules.find((one) => ruleHolds(one, call, answer));
   if (rule) return rule.means;
   const byCode = codesOf(call, body)
     .map((code) => (Object.hasOwn(errors.codes, code) ? errors.codes[code] : undefined))
     .find((means) => means !== undefined);
-  return byCode ?? errors.statuses[String(status)] ?? (said ? 'upstream_rejected' : meaningOfStatus(status));
+  return (
+    byCode ?? errors.statuses[String(status)] ?? (failed ? 'upstream_rejected' : meaningOfStatus(status))
+  );
 }
 
 /** Returns the paths at which an answer may hold the app's message. */
@@ -42,11 +44,11 @@ function isGraphql({ definition }: Call['action']): boolean {
 /** Returns whether a GraphQL request failed: the answer is 200 with a list of errors. */
 function graphqlFailed({ action }: Call, body: Json): boolean {
   if (!isGraphql(action) || !isTruthy(valueAt(body, 'errors'))) return false;
-  return !(action.definition.response.partial && holdsData(valueAt(body, 'data')));
+  return !(action.definition.response.partial && hasData(valueAt(body, 'data')));
 }
 
 /** Returns whether a GraphQL answer holds any data: not null, and not only nulls. */
-function holdsData(data: Json | undefined): boolean {
+function hasData(data: Json | undefined): boolean {
   if (!isJsonObject(data)) return isTruthy(data);
   return Object.values(data).some((member) => member !== null);
 }

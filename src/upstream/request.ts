@@ -21,7 +21,7 @@ export interface BuiltRequest {
   secrets: string[];
 }
 
-/** Never taken from input, because they would change the request's identity or its end. */
+/** Headers that input cannot set, because they would change the sender or the end of the request. */
 const FORBIDDEN_HEADERS = new Set([
   'authorization',
   'connection',
@@ -38,7 +38,7 @@ const FORBIDDEN_HEADERS = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-// eslint-disable-next-line no-control-regex -- what these find is the point
+// eslint-disable-next-line no-control-regex -- these patterns find control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const USER_AGENT = 'Gatehouse/0.1';
 
@@ -121,7 +121,7 @@ function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => s
   try {
     return readTarget(filled);
   } catch {
-    throw invalidCredential(connector, 'its address is none');
+    throw invalidCredential(connector, 'its address is not valid');
   }
 }
 
@@ -159,13 +159,13 @@ function invalidCredential(connector: Connector, what: string): GatehouseError {
 function actionAddress(call: UpstreamCall, base: Target): Address {
   const { action, input, page } = call;
   const { definition } = action;
-  const elsewhere = page && 'path' in page ? page.path : undefined;
+  const laterPath = page && 'path' in page ? page.path : undefined;
   const prefix = base.path.replace(/\/?(\?.*)?$/, '');
   const value = (name: string) => pathValue(name, input[name]);
-  const path = prefix + fillTemplate(elsewhere ?? action.path, value);
-  assertUnbent(action.path, base.origin, path);
+  const path = prefix + fillTemplate(laterPath ?? action.path, value);
+  assertPathUnchanged(action.path, base.origin, path);
   const query = new URLSearchParams();
-  const own = elsewhere === undefined ? definition : undefined;
+  const own = laterPath === undefined ? definition : undefined;
   for (const [name, fixed] of Object.entries(own?.fixed?.query ?? {})) query.append(name, String(fixed));
   const escape = definition.escape ?? call.connector.definition.escape;
   for (const [name, parameter] of Object.entries(own?.query ?? {})) {
@@ -183,7 +183,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
 }
 
 /** Checks that the URL parser leaves every segment unchanged. The parser drops dot segments in any spelling. */
-function assertUnbent(template: string, origin: string, path: string): void {
+function assertPathUnchanged(template: string, origin: string, path: string): void {
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
   throw invalidRequest([{ field: template, rule: 'the parameters would change the path' }], 'The input');

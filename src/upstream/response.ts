@@ -15,8 +15,8 @@ const EXCERPT_CHARS = 500;
  * @throws GatehouseError `credential_invalid`, `upstream_rejected`, `upstream_rate_limited`, `upstream_failed`
  */
 export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer): Promise<{ value: Json }> {
-  const means = failureOf(call, answer);
-  if (means) throw upstreamError(call, answer, means);
+  const meaning = failureOf(call, answer);
+  if (meaning) throw upstreamError(call, answer, meaning);
   const { response } = call.action.definition;
   const found = placeOf(call, answer);
   const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
@@ -64,7 +64,7 @@ function emptyList({ connector, action }: UpstreamCall, { status, body }: Upstre
  * Returns whether a successful answer says that the record does not exist: null in its place, or a list that ends
  * before it. An answer without the place says nothing about the record.
  */
-export function saysNone({ action }: UpstreamCall, { body }: UpstreamAnswer): boolean {
+export function reportsNone({ action }: UpstreamCall, { body }: UpstreamAnswer): boolean {
   const { data } = action.definition.response;
   if (data === '') return false;
   return valueAt(body, data) === null || endsBefore(body, data);
@@ -82,21 +82,21 @@ async function mapEach(expression: string, records: Json[], secrets: readonly st
   return mapped;
 }
 
-function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): GatehouseError {
+function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): GatehouseError {
   const { name } = call.connector;
   const { status } = answer;
-  const needed = neededRight(call, answer, means);
+  const needed = neededRight(call, answer, meaning);
   const sentence = sentenceOf(call, answer);
   // The right is also the app's text, so it is part of the quoted sentence.
-  const said = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
-  const reported = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
+  const appText = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
+  const reported = appText === '' ? `HTTP ${status}` : `HTTP ${status}: ${appText}`;
   const details = {
     status,
     connectorId: call.connector.connectorId,
-    ...(said === '' ? {} : { message: said }),
+    ...(appText === '' ? {} : { message: appText }),
     ...(needed === undefined ? {} : { needed }),
   };
-  switch (means) {
+  switch (meaning) {
     case 'credential_invalid':
       return new GatehouseError('credential_invalid', `${name} refused the credential (${reported}).`, {
         details: {
@@ -138,8 +138,8 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
 }
 
 /** Returns the right that the app names as missing; undefined for other refusals. */
-function neededRight(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): string | undefined {
-  if (means !== 'permission' && answer.status !== 401 && answer.status !== 403) return undefined;
+function neededRight(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): string | undefined {
+  if (meaning !== 'permission' && answer.status !== 401 && answer.status !== 403) return undefined;
   for (const place of call.connector.definition.errors.needed) {
     const where = place.slice(place.indexOf(':') + 1);
     const found = place.startsWith('header:')

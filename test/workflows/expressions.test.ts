@@ -141,9 +141,7 @@ describe('expressions of a run', () => {
     expect(run.at('steps.3.output.data')).toBe(21);
     expect(run.at('steps.4.output.data')).toBe(false);
     expect(run.at('error')).toMatchObject({ stepId: 'three', code: 'expression_failed' });
-    expect(run.text('error.error')).toMatch(
-      /names are 9\d{6} bytes together, and at most 8388608 are carried over/,
-    );
+    expect(run.text('error.error')).toMatch(/names are 9\d{6} bytes together; the limit is 8388608 bytes/);
   });
 
   test.each([

@@ -8,7 +8,7 @@ import type { Json } from '../../lib/json.ts';
 import { recordInput } from '../../unified/inputs.ts';
 import { modelOf, saysGone } from '../../unified/map.ts';
 import { callUpstream } from '../../upstream/call.ts';
-import { interpretAnswer, saysNone } from '../../upstream/response.ts';
+import { interpretAnswer, reportsNone } from '../../upstream/response.ts';
 import type { PollContext } from './poll.ts';
 import type { Source } from '../source.ts';
 
@@ -37,7 +37,7 @@ export async function fetchRecord(
     try {
       const answer = await callUpstream(context, call);
       const { value } = await interpretAnswer(call, answer);
-      if (saysNone(call, answer) || saysGone(value, model)) return null;
+      if (reportsNone(call, answer) || saysGone(value, model)) return null;
       if (value !== null) return value;
       throw new GatehouseError('upstream_failed', `${connector.name} answered without a record.`, {
         details: { status: answer.status, connectorId: connector.connectorId, reason: 'no_record' },
