@@ -16,15 +16,15 @@ export interface GroupCommit<T, R> {
   idle(): Promise<void>;
 }
 
-const MOST_ITEMS = 100;
+const MAX_ITEMS = 100;
 /**
  * A transaction waits for more items until QUIET_TURNS turns of the event loop bring none, and at most
- * WAIT_AT_MOST_MS. In an idle process that is some ten microseconds. Measured: 12 events to a commit instead of 7, and
+ * MAX_WAIT_MS. In an idle process that is some ten microseconds. Measured: 12 events to a commit instead of 7, and
  * 10 % more events a second.
  */
 const QUIET_TURNS = 2;
-const TURNS_AT_MOST = 12;
-const WAIT_AT_MOST_MS = 5;
+const MAX_TURNS = 12;
+const MAX_WAIT_MS = 5;
 
 interface Entry<T, R> {
   item: T;
@@ -38,11 +38,11 @@ interface Batch {
   committed(tx: Tx): void;
   failed(error: unknown): void;
   /** Returns one batch for each item; none for a single item, which cannot be split. */
-  apart(): Batch[];
+  split(): Batch[];
 }
 
 /** Commits that several groups share. */
-export interface Rounds {
+export interface Commits {
   /** Adds a group. `take` returns the waiting items of the group. */
   join(take: () => Batch | undefined): void;
   /** Reports that an item waits in a group. */
@@ -57,7 +57,7 @@ export interface Rounds {
  * fails. `committed` is called after each committed transaction.
  */
 export function createGroupCommit<T, R = void>(
-  rounds: Rounds,
+  commits: Commits,
   write: (tx: Tx, items: T[]) => Promise<R[]>,
   committed?: (tx: Tx) => void,
 ): GroupCommit<T, R> {
@@ -88,13 +88,13 @@ export function createGroupCommit<T, R = void>(
         underWay -= entries.length;
         for (const entry of entries) entry.reject(error);
       },
-      apart: () => (entries.length > 1 ? entries.map((entry) => batchOf([entry])) : []),
+      split: () => (entries.length > 1 ? entries.map((entry) => batchOf([entry])) : []),
     };
   };
 
-  rounds.join(() => {
+  commits.join(() => {
     if (queue.length === 0) return undefined;
-    const entries = queue.splice(0, MOST_ITEMS);
+    const entries = queue.splice(0, MAX_ITEMS);
     underWay += entries.length;
     return batchOf(entries);
   });
@@ -103,27 +103,27 @@ export function createGroupCommit<T, R = void>(
     add(item) {
       return new Promise((resolve, reject) => {
         queue.push({ item, resolve, reject });
-        rounds.add();
+        commits.add();
       });
     },
     get waiting() {
       return queue.length + underWay;
     },
     async idle() {
-      if (queue.length + underWay > 0) await rounds.idle();
+      if (queue.length + underWay > 0) await commits.idle();
     },
   };
 }
 
 /** Creates commits that groups share. */
-export function createRounds(db: Db): Rounds {
+export function createCommits(db: Db): Commits {
   const groups: (() => Batch | undefined)[] = [];
   let running: Promise<void> | undefined;
   let added = 0;
 
   const gather = async (): Promise<void> => {
-    const end = performance.now() + WAIT_AT_MOST_MS;
-    for (let turn = 0, quiet = 0; turn < TURNS_AT_MOST && quiet < QUIET_TURNS; turn++) {
+    const end = performance.now() + MAX_WAIT_MS;
+    for (let turn = 0, quiet = 0; turn < MAX_TURNS && quiet < QUIET_TURNS; turn++) {
       if (performance.now() > end) return;
       const seen = added;
       await nextTurn();
@@ -140,7 +140,7 @@ export function createRounds(db: Db): Rounds {
       });
     } catch (error) {
       const [only, ...others] = batches;
-      const smaller = others.length > 0 ? batches : (only?.apart() ?? []);
+      const smaller = others.length > 0 ? batches : (only?.split() ?? []);
       if (smaller.length === 0) only?.failed(error);
       for (const batch of smaller) await commit([batch]);
       return;

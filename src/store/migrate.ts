@@ -17,7 +17,7 @@ export class SchemaError extends Error {
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
-  return store.unhurried(() => migrateNow(store, now));
+  return store.noTimeout(() => migrateNow(store, now));
 }
 
 async function migrateNow(store: Store, now: number): Promise<string[]> {

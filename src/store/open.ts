@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { createGroupCommit, createRounds, type GroupCommit, type Rounds } from './group-commit.ts';
+import { createGroupCommit, createCommits, type GroupCommit, type Commits } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables, Tx } from './schema.ts';
@@ -22,7 +22,7 @@ export interface Store extends AsyncDisposable {
    * Runs work that may take minutes, such as migrations. Other statements fail when a PostgreSQL server is silent for
    * one minute.
    */
-  unhurried<T>(work: () => Promise<T>): Promise<T>;
+  noTimeout<T>(work: () => Promise<T>): Promise<T>;
   /** Groups small writes into few commits, as createGroupCommit() does. */
   groupCommit<T, R = void>(
     write: (tx: Tx, items: T[]) => Promise<R[]>,
@@ -78,13 +78,13 @@ function openSqlite(path: string): Store {
   const driver = createSqliteDriver(sqlite, disk, failed.resolve);
   const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite, driver) });
   // All groups share transactions. With one connection, separate transactions would only take turns.
-  const rounds = createRounds(db);
-  return toStore({ kind: 'sqlite', db, failed: failed.promise, unhurried: (work) => work() }, () => rounds);
+  const commits = createCommits(db);
+  return toStore({ kind: 'sqlite', db, failed: failed.promise, noTimeout: (work) => work() }, () => commits);
 }
 
 async function openPostgres(url: string, silentMs: number | undefined): Promise<Store> {
   const { createConnections } = await import('./postgres-pool.ts');
-  const { pool, unhurried } = createConnections(url, silentMs);
+  const { pool, noTimeout } = createConnections(url, silentMs);
   try {
     const client = await pool.connect();
     client.release();
@@ -97,20 +97,20 @@ async function openPostgres(url: string, silentMs: number | undefined): Promise<
   }
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
   // The pool replaces a failed connection, so this store never fails for good.
-  return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried }, () =>
-    createRounds(db),
+  return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), noTimeout }, () =>
+    createCommits(db),
   );
 }
 
-/** `roundsOfGroup` returns the commits that a new group takes part in. */
+/** `commitsOfGroup` returns the commits that a new group takes part in. */
 function toStore(
-  opened: Pick<Store, 'kind' | 'db' | 'failed' | 'unhurried'>,
-  roundsOfGroup: () => Rounds,
+  opened: Pick<Store, 'kind' | 'db' | 'failed' | 'noTimeout'>,
+  commitsOfGroup: () => Commits,
 ): Store {
   const close = (): Promise<void> => opened.db.destroy();
   return {
     ...opened,
-    groupCommit: (write, committed) => createGroupCommit(roundsOfGroup(), write, committed),
+    groupCommit: (write, committed) => createGroupCommit(commitsOfGroup(), write, committed),
     close,
     [Symbol.asyncDispose]: close,
   };

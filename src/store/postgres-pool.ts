@@ -16,7 +16,7 @@ const KEEP_ALIVE_AFTER_MS = 10 * SECOND;
 export interface Connections {
   pool: pg.Pool;
   /** Runs `work`. No connection is closed for silence while it runs. */
-  unhurried<T>(work: () => Promise<T>): Promise<T>;
+  noTimeout<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Creates the pool. `silentMs`: a connection that sends nothing for this long is closed. */
@@ -33,7 +33,7 @@ export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Co
         oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  let unhurried = 0;
+  let noTimeout = 0;
   // An error event without a listener would end the process. The pool emits the errors of idle connections, …
   pool.on('error', () => {});
   pool.on('connect', (client) => {
@@ -41,16 +41,16 @@ export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Co
     client.on('error', () => {});
     if (!(client instanceof pg.Client)) return;
     leaveWhenTold(client);
-    leaveWhenSilent(client, silentMs, () => unhurried === 0);
+    leaveWhenSilent(client, silentMs, () => noTimeout === 0);
   });
   return {
     pool,
-    async unhurried(work) {
-      unhurried++;
+    async noTimeout(work) {
+      noTimeout++;
       try {
         return await work();
       } finally {
-        unhurried--;
+        noTimeout--;
       }
     },
   };

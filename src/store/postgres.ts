@@ -5,7 +5,7 @@ import { postgresFailure } from './unavailable.ts';
 /** Returns Kysely's PostgreSQL dialect with support for texts that contain U+0000. */
 export function postgresDialect(pool: Pool): Dialect {
   const dialect = new PostgresDialect({ pool });
-  const tolerant = new WeakSet<DatabaseConnection>();
+  const wrapped = new WeakSet<DatabaseConnection>();
   return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
@@ -17,7 +17,7 @@ export function postgresDialect(pool: Pool): Dialect {
         const connection = await acquire(options).catch((error: unknown) => {
           throw postgresFailure(error);
         });
-        if (!tolerant.has(connection)) {
+        if (!wrapped.has(connection)) {
           const execute = connection.executeQuery.bind(connection);
           connection.executeQuery = async (query) => {
             try {
@@ -26,7 +26,7 @@ export function postgresDialect(pool: Pool): Dialect {
               throw postgresFailure(error);
             }
           };
-          tolerant.add(connection);
+          wrapped.add(connection);
         }
         return connection;
       };

@@ -65,7 +65,7 @@ export interface Tables extends EventTables, WorkflowTables {
     name: string;
     state: 'active' | 'needs_reconnect' | 'revoked';
     reason: string | null;
-    /** The app's text about the reason; kept apart from our own text. */
+    /** The app's message about the reason. */
     app_message: string | null;
     account: string | null;
     sealed: string;
