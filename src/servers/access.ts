@@ -2,7 +2,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { LiveServer } from './live.ts';
 
 /** @throws GatehouseError `forbidden` when the server is switched off. */
-export function assertOn({ server }: LiveServer): void {
+export function assertEnabled({ server }: LiveServer): void {
   if (!server.enabled) throw new GatehouseError('forbidden', 'This MCP server is switched off.');
 }
 
@@ -10,7 +10,7 @@ export function assertOn({ server }: LiveServer): void {
  * Checks whether a server accepts a user.
  * @throws GatehouseError `forbidden` (bound to another), `restricted` (`details.rule`)
  */
-export function assertServes({ server, decision }: LiveServer, userId: string | undefined): void {
+export function assertServesUser({ server, decision }: LiveServer, userId: string | undefined): void {
   if (server.bound && userId !== server.ownerUserId) {
     throw new GatehouseError('forbidden', 'This MCP server belongs to one user, and serves no other.');
   }

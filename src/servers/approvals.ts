@@ -242,7 +242,7 @@ function assertCurrent(
   if ((now?.hash ?? null) === wanted.hash) return;
   throw new GatehouseError(
     'definition_changed',
-    `The definition of ${wanted.connectorId}.${keyOf(wanted)} is not the one with this hash. Look at the changes again.`,
+    `The definition of ${wanted.connectorId}.${keyOf(wanted)} has another hash now. Review the changes again.`,
     { details: { ...wanted, hash: now?.hash ?? null } },
   );
 }

@@ -11,7 +11,7 @@ import { countEntries, decide, type Decision, type Restrictions } from './restri
 import { readSettings } from './settings.ts';
 import { sha256 } from '../lib/sha256.ts';
 
-const MAX_KEPT = 10_000;
+const MAX_CACHED = 10_000;
 /** Limit of list entries whose decisions are cached; a compiled entry takes about a kilobyte. */
 const MAX_CACHED_ENTRIES = 50_000;
 
@@ -37,9 +37,9 @@ export interface LiveServers {
 
 export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey' | 'catalog'>): LiveServers {
   const livePins = createLivePins(context);
-  const kept = createTtlCache<LiveServer | undefined>({
+  const servers = createTtlCache<LiveServer | undefined>({
     ttlMs: STALE_MS,
-    max: MAX_KEPT,
+    max: MAX_CACHED,
     clock: context.clock,
   });
   // Records are read again every STALE_MS. Their restrictions seldom change and are compiled once.
@@ -51,7 +51,7 @@ export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey'
     decisions.set(hash, decision, { size: 1 + countEntries(own) + countEntries(ofEnvironment) });
     return decision;
   };
-  const complete = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
+  const toLive = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
     if (!server) return undefined;
     const ofEnvironment = server.bound
       ? (await readSettings(context.db, server.environment)).userServerRestrictions
@@ -70,14 +70,14 @@ export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey'
   };
   return {
     forget() {
-      kept.clear();
+      servers.clear();
       livePins.forget();
     },
     byId: (environment, serverId) =>
-      kept.get(`${environment} ${serverId}`, async () =>
-        complete(await findServer(context.db, environment, serverId)),
+      servers.get(`${environment} ${serverId}`, async () =>
+        toLive(await findServer(context.db, environment, serverId)),
       ),
     byToken: (accessToken) =>
-      kept.get(accessToken, async () => complete(await findServerByToken(context, accessToken))),
+      servers.get(accessToken, async () => toLive(await findServerByToken(context, accessToken))),
   };
 }

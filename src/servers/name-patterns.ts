@@ -18,7 +18,7 @@ export function compileActions(entries: readonly string[]): ActionMatcher {
     connectorParts.set(connectorPart, number);
     append(byActionPart, entry.slice(dot + 1), number);
   }
-  const matchConnectors = remembered(patternSet([...connectorParts.keys()]), connectorParts.size);
+  const matchConnectors = withLastCached(patternSet([...connectorParts.keys()]), connectorParts.size);
   const actions = patternSet([...byActionPart.keys()]);
   const wanted = [...byActionPart.values()];
   return (connectorId, actionId) => {
@@ -31,7 +31,7 @@ export function compileActions(entries: readonly string[]): ActionMatcher {
  * Returns 1 at the positions of matching patterns. The last text is cached, because queries come connector by
  * connector.
  */
-function remembered(patterns: PatternSet, size: number): (text: string) => Uint8Array {
+function withLastCached(patterns: PatternSet, size: number): (text: string) => Uint8Array {
   let last: string | undefined;
   let matching = new Uint8Array(size);
   return (text) => {
@@ -54,7 +54,7 @@ type PatternSet = (text: string, found: (position: number) => boolean) => boolea
 
 function patternSet(patterns: readonly string[]): PatternSet {
   const exact = new Map<string, number>();
-  const root = emptyPoint();
+  const root = newNode();
   for (const [position, pattern] of patterns.entries()) {
     const [head = '', ...rest] = pattern.split('*');
     const tail = rest.pop();
@@ -78,24 +78,24 @@ function patternSet(patterns: readonly string[]): PatternSet {
 }
 
 /** A node between two parts of patterns. Patterns with the same first parts share nodes. */
-interface Point {
-  readonly next: Map<string, Point>;
+interface TrieNode {
+  readonly next: Map<string, TrieNode>;
   /** Positions of the patterns that end here. */
   readonly ends: number[];
 }
 
-function emptyPoint(): Point {
+function newNode(): TrieNode {
   return { next: new Map(), ends: [] };
 }
 
-function insert(root: Point, parts: string[], position: number): void {
-  let point = root;
+function insert(root: TrieNode, parts: string[], position: number): void {
+  let node = root;
   for (const part of parts) {
-    const next = point.next.get(part) ?? emptyPoint();
-    point.next.set(part, next);
-    point = next;
+    const next = node.next.get(part) ?? newNode();
+    node.next.set(part, next);
+    node = next;
   }
-  point.ends.push(position);
+  node.ends.push(position);
 }
 
 /** A part of patterns, prepared for matching, with the parts that follow. */
@@ -107,8 +107,8 @@ interface Step {
   readonly next: readonly Step[];
 }
 
-function stepsOf(point: Point): Step[] {
-  return [...point.next].map(([part, { next, ends }]) => {
+function stepsOf(node: TrieNode): Step[] {
+  return [...node.next].map(([part, { next, ends }]) => {
     const steps = stepsOf({ next, ends });
     const neededNext = ends.length > 0 ? 0 : steps.reduce((common, { needed }) => common & needed, -1);
     return { part, needed: lettersOf(part) | neededNext, ends, next: steps };

@@ -22,10 +22,10 @@ export interface LivePins {
 }
 
 export function createLivePins(context: Pick<Base, 'db' | 'clock' | 'catalog'>): LivePins {
-  const kept = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
+  const cached = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
   return {
-    of: (environment) => kept.get(environment, () => load(context, environment)),
-    forget: () => kept.clear(),
+    of: (environment) => cached.get(environment, () => load(context, environment)),
+    forget: () => cached.clear(),
   };
 }
 
@@ -40,7 +40,7 @@ async function load(
     .where('environment', '=', environment)
     .orderBy('connector_id')
     .execute();
-  const whole = new Set(
+  const same = new Set(
     rows
       .filter(
         (row) => context.catalog.connector(environment, row.connector_id)?.fingerprint === row.fingerprint,
@@ -48,8 +48,8 @@ async function load(
       .map((row) => row.connector_id),
   );
   // Most connectors equal their approval, so hashes are read only for the others.
-  const others = rows.map((row) => row.connector_id).filter((connectorId) => !whole.has(connectorId));
-  const partly = new Map<string, Map<string, string>>();
+  const others = rows.map((row) => row.connector_id).filter((connectorId) => !same.has(connectorId));
+  const hashes = new Map<string, Map<string, string>>();
   if (others.length > 0) {
     const found = await context.db
       .selectFrom('approved_definitions')
@@ -57,18 +57,18 @@ async function load(
       .where('environment', '=', environment)
       .where('connector_id', 'in', others)
       .execute();
-    for (const row of found) partly.set(row.connector_id, hashesIn(row.hashes));
+    for (const row of found) hashes.set(row.connector_id, hashesIn(row.hashes));
   }
   return {
     version: sha256(JSON.stringify(rows.map((row) => [row.connector_id, row.fingerprint, row.version]))),
     action: (action) =>
-      whole.has(action.connectorId) || partly.get(action.connectorId)?.get(keyOf(action)) === action.hash,
+      same.has(action.connectorId) || hashes.get(action.connectorId)?.get(keyOf(action)) === action.hash,
     other(connector, name) {
       const { connectorId } = connector;
-      if (whole.has(connectorId)) return true;
+      if (same.has(connectorId)) return true;
       const key = keyOf({ connectorId, ...name });
       const now = othersOf(connector).get(key);
-      return now !== undefined && partly.get(connectorId)?.get(key) === now.hash;
+      return now !== undefined && hashes.get(connectorId)?.get(key) === now.hash;
     },
   };
 }

@@ -86,7 +86,7 @@ export async function createServer(
     created_at: now,
     updated_at: now,
   };
-  const insert = (db: DbOrTx) => orNameTaken(db.insertInto('servers').values(row).execute(), fields.name);
+  const insert = (db: DbOrTx) => rejectTakenName(db.insertInto('servers').values(row).execute(), fields.name);
   await (fields.bound ? withinLimit(context.db, row, insert) : insert(context.db));
   return { server: toServer(row), accessToken: token.accessToken };
 }
@@ -118,7 +118,7 @@ async function withinLimit(
 function limitReached(): GatehouseError {
   return new GatehouseError(
     'limit_reached',
-    `JWTs of this user have made ${MAX_BOUND_SERVERS} MCP servers, the most there may be. Delete one first.`,
+    `JWTs of this user have created ${MAX_BOUND_SERVERS} MCP servers, which is the limit. Delete one first.`,
     { details: { limit: MAX_BOUND_SERVERS } },
   );
 }
@@ -204,7 +204,7 @@ export async function updateServer(
   changes: Partial<ServerFields>,
 ): Promise<McpServer> {
   if (changes.restrictions) assertCoherent(changes.restrictions);
-  const row = await orNameTaken(
+  const row = await rejectTakenName(
     db
       .updateTable('servers')
       .set({
@@ -225,7 +225,7 @@ export async function updateServer(
     changes.name ?? '',
   );
   if (!row) throw serverNotFound(server.serverId);
-  await noteServer({ db, clock }, server);
+  await noteServerChange({ db, clock }, server);
   return toServer(row);
 }
 
@@ -244,7 +244,7 @@ export async function rotateAccessToken(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw serverNotFound(serverId);
-  await noteServer(context, server);
+  await noteServerChange(context, server);
   return { server: toServer(row), accessToken: token.accessToken };
 }
 
@@ -255,10 +255,10 @@ export async function deleteServer(context: Pick<Base, 'db' | 'clock'>, server: 
     .where('server_id', '=', server.serverId)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw serverNotFound(server.serverId);
-  await noteServer(context, server);
+  await noteServerChange(context, server);
 }
 
-function noteServer({ db, clock }: Pick<Base, 'db' | 'clock'>, server: McpServer): Promise<void> {
+function noteServerChange({ db, clock }: Pick<Base, 'db' | 'clock'>, server: McpServer): Promise<void> {
   const { environment, serverId } = server;
   return noteChange(db, clock.now(), { environment, kind: 'server', subject: serverId });
 }
@@ -295,7 +295,7 @@ function nameKey(name: string): string {
   return name.trim().normalize('NFC').toLowerCase();
 }
 
-async function orNameTaken<T>(write: Promise<T>, name: string): Promise<T> {
+async function rejectTakenName<T>(write: Promise<T>, name: string): Promise<T> {
   try {
     return await write;
   } catch (error) {

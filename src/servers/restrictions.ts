@@ -68,7 +68,7 @@ interface Rule<Asked extends unknown[]> {
  */
 export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Decision {
   const sets = [rulesOf('', own), rulesOf('userServerRestrictions.', ofEnvironment)];
-  const first = (check: (set: RuleSet) => string | undefined): string | undefined => {
+  const firstDenial = (check: (set: RuleSet) => string | undefined): string | undefined => {
     for (const set of sets) {
       const denied = check(set);
       if (denied) return denied;
@@ -76,10 +76,10 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     return undefined;
   };
   const connector = (connectorId: string): string | undefined =>
-    first((set) => set.connectors.check(connectorId));
+    firstDenial((set) => set.connectors.check(connectorId));
   const named = (connectorId: string, actionId: string): string | undefined =>
-    connector(connectorId) ?? first((set) => set.actions.check(connectorId, actionId));
-  const effect = (of: Effect): string | undefined => first((set) => set.effects.check(of));
+    connector(connectorId) ?? firstDenial((set) => set.actions.check(connectorId, actionId));
+  const effect = (of: Effect): string | undefined => firstDenial((set) => set.effects.check(of));
   const everyEffect = (effects: readonly Effect[]): string | undefined => {
     let rule: string | undefined;
     for (const one of effects) {
@@ -95,8 +95,8 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     named,
     effect,
     action: (one) => named(one.connectorId, one.actionId) ?? everyEffect(one.effects),
-    confirms: (of) => first((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
-    user: (userId) => first((set) => set.users.check(userId)),
+    confirms: (of) => firstDenial((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
+    user: (userId) => firstDenial((set) => set.users.check(userId)),
   };
 }
 
@@ -126,9 +126,9 @@ function rulesOf(
     confirm,
     confirmSetting: `${within}confirm`,
     effects: effectRule(`${within}effects`, allowed),
-    connectors: rule(`${within}connectors`, idLists(connectors), listing),
+    connectors: rule(`${within}connectors`, idLists(connectors), exactList),
     actions: rule(`${within}actions`, actionLists(actions), compileActions),
-    users: rule(`${within}users`, idLists(users), listing),
+    users: rule(`${within}users`, idLists(users), exactList),
   };
 }
 
@@ -186,7 +186,7 @@ function contradiction(
     return [
       {
         field: `${where}.mode`,
-        rule: `must say which list counts: ${allowedName} and ${blockedName} are both given`,
+        rule: `is required, because ${allowedName} and ${blockedName} are both given`,
       },
     ];
   }
@@ -225,7 +225,7 @@ function rule<Asked extends unknown[]>(
 }
 
 /** Compiles a list of exact entries. */
-function listing(list: readonly string[]): (asked: string | undefined) => boolean {
+function exactList(list: readonly string[]): (asked: string | undefined) => boolean {
   const entries = new Set<string | undefined>(list);
   return (asked) => entries.has(asked);
 }
@@ -238,5 +238,5 @@ function effectRule(dimension: string, allowed: Effect[] | undefined): Rule<[Eff
     allowed: ['allowed', given],
     blocked: ['blocked', undefined],
   };
-  return rule(dimension, lists, listing);
+  return rule(dimension, lists, exactList);
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { userOfRequest } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { assertOn, assertServes } from '../../servers/access.ts';
+import { assertEnabled, assertServesUser } from '../../servers/access.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { Environment } from '../../store/environments.ts';
 import { offeredTo } from './offered.ts';
@@ -52,9 +52,9 @@ export async function grantFor(
   headers: UserHeaders,
 ): Promise<Grant> {
   const { live, caller } = authentication;
-  assertOn(live);
+  assertEnabled(live);
   const userId = await userOf(context, authentication, headers);
-  assertServes(live, userId);
+  assertServesUser(live, userId);
   return {
     environment: live.server.environment,
     live: await offeredTo(context, live, userId),
