@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import type { OpenContext } from '../context.ts';
-import { ensureKeys, type MadeKeys } from '../identity/api-keys.ts';
+import { ensureKeys, type NewKeys } from '../identity/api-keys.ts';
 import { publicError } from '../lib/errors.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
@@ -40,13 +40,13 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
 
 const REMINDER = 'the first API keys are still in this file; keep them elsewhere, then delete it';
 
-function fileText({ config, publicUrl }: OpenContext, keys: MadeKeys, demonstration?: Demonstration): string {
+function fileText({ config, publicUrl }: OpenContext, keys: NewKeys, demonstration?: Demonstration): string {
   const keysAndTrial = firstKeys(config, keys, { demonstration, strong: plain });
   return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
 /** Makes the demonstration only together with both keys, because an operator who presets keys wants an empty store. */
-async function demonstrationFor(context: OpenContext, keys: MadeKeys): Promise<Demonstration | undefined> {
+async function demonstrationFor(context: OpenContext, keys: NewKeys): Promise<Demonstration | undefined> {
   if (!context.config.sandbox || !ENVIRONMENTS.every((environment) => keys[environment])) return undefined;
   try {
     return await createDemonstration(context);
@@ -78,7 +78,7 @@ function greeting(publicUrl: string, strong: Style): string {
 /** Returns the text that is shown once: the keys, and where to paste them. */
 function firstKeys(
   config: Config,
-  keys: MadeKeys,
+  keys: NewKeys,
   { demonstration, strong }: { demonstration: Demonstration | undefined; strong: Style },
 ): string {
   const lines = [strong('API keys, shown only once. Keep them: they give access to everything.')];

@@ -20,21 +20,21 @@ export interface ApiKey {
 }
 
 /** Newly created keys, to be shown once. */
-export type MadeKeys = Partial<Record<Environment, string>>;
+export type NewKeys = Partial<Record<Environment, string>>;
 
 /**
  * Creates the two environment keys when the store has none: from `preset` where given, else random ones.
  * Returns the random ones. Only one of two concurrent first starts creates them.
- * Calls `keep` before the commit: a process that is killed afterwards leaves no key in the store that is not saved
+ * Calls `save` before the commit: a process that is killed afterwards leaves no key in the store that is not saved
  * elsewhere.
  * @throws GatehouseError `invalid_request` when a preset key has a wrong format or checksum, and every error of
- * `keep`.
+ * `save`.
  */
 export async function ensureKeys(
   context: KeyContext & Pick<Base, 'store'>,
   preset: Partial<Record<Environment, string | undefined>>,
-  keep: (made: MadeKeys) => void = () => {},
-): Promise<MadeKeys> {
+  save: (made: NewKeys) => void = () => {},
+): Promise<NewKeys> {
   for (const environment of ENVIRONMENTS) {
     const key = preset[environment];
     if (key !== undefined && apiKeyEnvironment(key) !== environment) {
@@ -43,7 +43,7 @@ export async function ensureKeys(
       const prefix = environment === 'development' ? 'gh_dev_' : 'gh_prod_';
       throw new GatehouseError(
         'invalid_request',
-        `${variable}: must be ${prefix}, 43 characters of 0-9A-Za-z and their checksum of 6. Leave it unset and one is made.`,
+        `${variable}: must be ${prefix}, 43 characters of 0-9A-Za-z and their checksum of 6. Leave it unset to have one created.`,
       );
     }
   }
@@ -52,13 +52,13 @@ export async function ensureKeys(
       await sql`select pg_advisory_xact_lock(${FIRST_KEYS_LOCK})`.execute(tx);
     const existing = await tx.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
     if (existing) return {};
-    const made: MadeKeys = {};
+    const made: NewKeys = {};
     for (const environment of ENVIRONMENTS) {
       const key = preset[environment] ?? newApiKey(environment);
       if (preset[environment] === undefined) made[environment] = key;
       await insertKey(tx, context, { keyId: `key_${environment}`, environment, key });
     }
-    if (Object.keys(made).length > 0) keep(made);
+    if (Object.keys(made).length > 0) save(made);
     return made;
   });
 }

@@ -25,7 +25,7 @@ export interface Caller {
 
 /** How long a revoked key, token or user may still be accepted, in ms. */
 export const STALE_MS = 500;
-const MAX_KEPT = 10_000;
+const MAX_CACHED = 10_000;
 
 type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
@@ -43,14 +43,14 @@ export interface Callers {
 }
 
 export function createCallers(context: CallerContext & { issuers: Issuers }): Callers {
-  const kept = createTtlCache<Caller>({ ttlMs: STALE_MS, max: MAX_KEPT, clock: context.clock });
+  const cached = createTtlCache<Caller>({ ttlMs: STALE_MS, max: MAX_CACHED, clock: context.clock });
   const fromJwt = (jwt: string, own?: OwnAudience): Promise<Caller> =>
-    kept.get(own ? `${jwt} ${own.resource}` : jwt, () => jwtCaller(context, jwt, own));
+    cached.get(own ? `${jwt} ${own.resource}` : jwt, () => jwtCaller(context, jwt, own));
   return {
     fromJwt: (jwt) => fromJwt(jwt),
-    forget: () => kept.clear(),
+    forget: () => cached.clear(),
     fromBearer: (bearer, own) =>
-      looksLikeJwt(bearer) ? fromJwt(bearer, own) : kept.get(bearer, () => keyCaller(context, bearer)),
+      looksLikeJwt(bearer) ? fromJwt(bearer, own) : cached.get(bearer, () => keyCaller(context, bearer)),
   };
 }
 
@@ -70,7 +70,7 @@ export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes === 'all' || caller.scopes.has(scope)) return;
   throw new GatehouseError(
     'forbidden',
-    `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not hold.`,
+    `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not have.`,
     {
       details: { scope },
     },
@@ -129,11 +129,11 @@ async function userOfJwt(
     const user =
       (await findUserByName(context.db, environment, issued.username)) ??
       (createUsers ? await createOrFind(context, environment, issued.username) : undefined);
-    return { user: live(user, issued.issuedAt), expiresAt: issued.expiresAt };
+    return { user: enabledUser(user, issued.issuedAt), expiresAt: issued.expiresAt };
   }
   const claims = await verifyUserToken(context, jwt);
   const user = await findUser(context.db, claims.environment, claims.userId);
-  return { user: live(user, claims.issuedAt), expiresAt: claims.expiresAt };
+  return { user: enabledUser(user, claims.issuedAt), expiresAt: claims.expiresAt };
 }
 
 function issuerOf(jwt: string): string {
@@ -162,7 +162,7 @@ async function createOrFind(
   }
 }
 
-function live(user: User | undefined, issuedAt: number): User {
+function enabledUser(user: User | undefined, issuedAt: number): User {
   if (!user?.enabled)
     throw new GatehouseError('unauthorized', 'The user of this JWT is unknown here or disabled.');
   if (user.tokensRevokedAt !== null && issuedAt <= user.tokensRevokedAt) {

@@ -123,7 +123,7 @@ async function verifyWith(
 }
 
 /**
- * Returns the time of issue. Without a bounded `iat`, revocation could not reach the token and its lifetime had no
+ * Returns the time of issue. Without a bounded `iat`, the token could not be revoked and its lifetime would have no
  * limit.
  */
 function issueTime(iat: number | undefined, now: number): number {

@@ -51,7 +51,7 @@ export async function countRefusal(
   if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
   const address = clientAddress(req, config.trustedProxies);
   try {
-    await limits.assertNotBarred(address);
+    await limits.assertNotBlocked(address);
   } catch (barred) {
     return barred;
   }
@@ -91,7 +91,7 @@ export function subjectOf(
     return subject;
   throw new GatehouseError(
     'forbidden',
-    'The request names another user than its JWT, which acts for its own alone.',
+    'The request names another user than its JWT. A JWT acts only for its own user.',
   );
 }
 

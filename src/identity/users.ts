@@ -40,7 +40,7 @@ export async function createUser(
     created_at: now,
     updated_at: now,
   };
-  await insertOrTaken(db.insertInto('users').values(row).execute(), username);
+  await rejectTakenName(db.insertInto('users').values(row).execute(), username);
   return toUser(row);
 }
 
@@ -108,7 +108,7 @@ export async function updateUser(
   { environment, userId }: { environment: Environment; userId: string },
   changes: { username?: string | undefined; metadata?: Json | undefined; enabled?: boolean | undefined },
 ): Promise<User> {
-  const row = await insertOrTaken(
+  const row = await rejectTakenName(
     db
       .updateTable('users')
       .set({
@@ -162,7 +162,7 @@ export async function revokeTokens(
 }
 
 /** Translates the error of a write for a user who is deleted at the same time. @throws `user_not_found` */
-export async function forLiving<T>(userId: string, write: Promise<T>): Promise<T> {
+export async function orUserNotFound<T>(userId: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
@@ -180,7 +180,7 @@ export async function requireEnabled(db: DbOrTx, environment: Environment, userI
   throw new GatehouseError('forbidden', `The user "${user.username}" is disabled.`);
 }
 
-async function insertOrTaken<T>(write: Promise<T>, username: string): Promise<T> {
+async function rejectTakenName<T>(write: Promise<T>, username: string): Promise<T> {
   try {
     return await write;
   } catch (error) {
