@@ -32,7 +32,7 @@ export async function appsOf(
   given: readonly string[] = [],
 ): Promise<ConnectApp[]> {
   const { environment, connectors, type: only } = session;
-  const signable = await connectorsWithOAuthApp(context, environment);
+  const withOAuthApp = await connectorsWithOAuthApp(context, environment);
   return context.catalog
     .connectors(environment)
     .filter(({ connectorId }) => connectors === null || connectors.includes(connectorId))
@@ -46,10 +46,10 @@ export async function appsOf(
       color: connector.definition.color,
       authentication: authenticationMetadata(connector)
         .filter(({ type }) => type !== 'none' && (only === null || type === only))
-        .map((metadata) => without(metadata, [...given, ...knownOf(connector, metadata.type)]))
+        .map((metadata) => withoutFields(metadata, [...given, ...appFieldNames(connector, metadata.type)]))
         .map((metadata) => ({
           ...metadata,
-          ready: metadata.type !== 'oauth2' || signable.has(connector.connectorId),
+          ready: metadata.type !== 'oauth2' || withOAuthApp.has(connector.connectorId),
         })),
     }));
 }
@@ -103,7 +103,7 @@ export function chosenScheme(
 
 /**
  * Returns the fields that are known before the sign-in to a new OAuth credential; undefined when no sign-in is
- * needed. Checks them now, so that the maker of a link gets the faults instead of the person.
+ * needed. Checks them now, so that the caller that creates the link gets the faults, not the user.
  * @throws GatehouseError `connector_not_found`, `oauth_app_missing`, `invalid_request` with every fault by field.
  */
 export async function beforeSignIn(
@@ -125,13 +125,13 @@ export async function beforeSignIn(
   ]);
   const client = await requireOAuthClient(context, input.environment, connector);
   const { values, faults } = checkFields(new Map(fields), data);
-  faults.push(...elsewhere(client, values));
+  faults.push(...appFieldFaults(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
   return values;
 }
 
-/** Returns a fault for each value that differs from the place where the OAuth app is registered. */
-export function elsewhere({ fields }: OAuthClient, values: Record<string, string>): Fault[] {
+/** Returns a fault for each value that differs from the one of the OAuth app. */
+export function appFieldFaults({ fields }: OAuthClient, values: Record<string, string>): Fault[] {
   return Object.entries(fields)
     .filter(([name, value]) => values[name] !== undefined && values[name] !== value)
     .map(([name, value]) => ({
@@ -155,13 +155,13 @@ function connectorNotFound(connectorId: string): GatehouseError {
 }
 
 /** Returns the fields that the OAuth app sets, so the form leaves them out. */
-function knownOf(connector: Connector, type: string): string[] {
+function appFieldNames(connector: Connector, type: string): string[] {
   return connector.definition.authentication
     .filter((scheme) => scheme.type === type)
     .flatMap((scheme) => [...appFields(connector, scheme).keys()]);
 }
 
-function without(metadata: AuthenticationMetadata, given: readonly string[]): AuthenticationMetadata {
+function withoutFields(metadata: AuthenticationMetadata, given: readonly string[]): AuthenticationMetadata {
   if (given.length === 0) return metadata;
   const { properties = {}, required = [] } = metadata.inputSchema;
   const left = Object.entries(properties ?? {}).filter(([name]) => !given.includes(name));

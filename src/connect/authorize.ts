@@ -7,7 +7,7 @@ import { browserAddress } from '../credentials/sandbox-address.ts';
 import { checkFields, credentialFields } from '../credentials/fields.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
-import { chosenScheme, elsewhere } from './apps.ts';
+import { chosenScheme, appFieldFaults } from './apps.ts';
 import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
 import type { ConnectContext, Submission } from './submit.ts';
 
@@ -41,7 +41,7 @@ export async function beginAuthorization(
     ...data,
     ...prefillOf(context, session),
   });
-  faults.push(...elsewhere(client, values));
+  faults.push(...appFieldFaults(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The form');
 
   const state = newRandomToken();

@@ -14,7 +14,7 @@ import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { callbackUrl, stateBinding } from './authorize.ts';
-import { requireSession, endSession, takenElsewhere, type ConnectSession, type Outcome } from './sessions.ts';
+import { requireSession, endSession, sessionTaken, type ConnectSession, type Outcome } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
 /** The redirect from an app's consent page. */
@@ -70,9 +70,9 @@ async function takeState(
     .where('state_hash', '=', stateHash)
     .executeTakeFirst();
   if (!row || row.connector_id !== connectorId) throw stateInvalid();
-  if (browserId === undefined) throw takenElsewhere();
+  if (browserId === undefined) throw sessionTaken();
   const session = await requireSession(context, row.session_id, { browserId }).catch((error: unknown) => {
-    if (error instanceof GatehouseError && error.code === 'connect_session_not_found') throw takenElsewhere();
+    if (error instanceof GatehouseError && error.code === 'connect_session_not_found') throw sessionTaken();
     throw error;
   });
   const { numDeletedRows } = await context.db
@@ -101,7 +101,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
       state: callback.query.get('state') ?? '',
       callback: callback.query,
     });
-    return await keep(context, consent, { client, tokens });
+    return await storeAccount(context, consent, { client, tokens });
   } catch (error) {
     const ended = failure(connector, error);
     const { connectorId } = connector;
@@ -112,7 +112,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
 }
 
 /** Stores the account and ends the session in one transaction. Stores nothing if the session ended before. */
-async function keep(
+async function storeAccount(
   context: ConnectContext,
   { session, connector, scheme, values }: Consent,
   { client, tokens }: { client: OAuthClient; tokens: Tokens },
@@ -125,7 +125,7 @@ async function keep(
     const before = await requireCredential(context.db, { environment, userId, credentialId: old });
     assertSameAccount(connector, before, { type: scheme.type, account });
   }
-  const kept = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
+  const stored = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
     const looked = { ...granted, account };
     const place = await placeFor(tx, context, { granted: looked, reconnect: old ?? undefined });
     const { credentialId } = place;
@@ -136,7 +136,7 @@ async function keep(
     return ended;
   });
   forgetChoices(context);
-  if (kept) return kept;
+  if (stored) return stored;
   await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
     // The app may refuse. The tokens were not stored and will expire.
   });
@@ -147,7 +147,7 @@ async function keep(
   };
 }
 
-/** Returns OAuth's own errors (RFC 6749 section 4.1.2.1) in words for the person, without their description. */
+/** Returns an error of OAuth (RFC 6749 section 4.1.2.1) as a sentence for the user, without the app's description. */
 function refusal(connector: Connector, error: string): Failed {
   if (error === 'access_denied') {
     return {

@@ -47,13 +47,13 @@ export async function withLink(
   if (error.code === 'credential_required') {
     const options = { environment, userId, connectors: [connectorId], redirectUri };
     const { url, sessionId } = await makeLink(context, options);
-    return extended(error, { connectUrl: url, sessionId }, await unservedNote(context));
+    return withDetails(error, { connectUrl: url, sessionId }, await unservedNote(context));
   }
   const credentialId = error.details?.['credentialId'];
   if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
   const options = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
   const { url, sessionId } = await makeLink(context, options);
-  return extended(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
+  return withDetails(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
 }
 
 async function assertReady(context: ConnectContext, options: LinkInput): Promise<void> {
@@ -66,7 +66,7 @@ async function assertReady(context: ConnectContext, options: LinkInput): Promise
   if (first) await requireOAuthClient(context, environment, first);
 }
 
-function extended(
+function withDetails(
   error: GatehouseError,
   details: Record<string, unknown>,
   note: string | undefined,

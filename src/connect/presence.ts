@@ -15,20 +15,20 @@ export async function startPresence(
 ): Promise<{ close(): Promise<void> }> {
   const { clock, log } = context;
   const beat = () =>
-    note(context, clock.now()).catch((error: unknown) => log.warn({ err: error }, 'presence not recorded'));
+    record(context, clock.now()).catch((error: unknown) => log.warn({ err: error }, 'presence not recorded'));
   await beat();
   const timer = setInterval(() => void beat(), BEAT_MS);
   timer.unref();
   return {
     async close() {
       clearInterval(timer);
-      await note(context, 0).catch((error: unknown) => log.warn({ err: error }, 'presence not cleared'));
+      await record(context, 0).catch((error: unknown) => log.warn({ err: error }, 'presence not cleared'));
     },
   };
 }
 
 /** Returns the public URL of the process that served last; undefined when none ever served. */
-export async function rememberedUrl(db: DbOrTx): Promise<string | undefined> {
+export async function lastServedUrl(db: DbOrTx): Promise<string | undefined> {
   const row = await db.selectFrom('presence').select('public_url').executeTakeFirst();
   return row?.public_url;
 }
@@ -45,7 +45,7 @@ export async function unservedNote(context: PresenceContext): Promise<string | u
   );
 }
 
-async function note({ db, publicUrl }: PresenceContext, seenAt: number): Promise<void> {
+async function record({ db, publicUrl }: PresenceContext, seenAt: number): Promise<void> {
   await db
     .insertInto('presence')
     .values({ name: 'service', public_url: publicUrl, seen_at: seenAt })

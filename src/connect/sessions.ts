@@ -5,7 +5,7 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { forLiving, requireEnabled } from '../identity/users.ts';
+import { orUserNotFound, requireEnabled } from '../identity/users.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 
@@ -72,7 +72,7 @@ export interface NewSession {
 
 type SessionContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
-/** Creates a session and its link, which is returned only here: single use, fifteen minutes. */
+/** Creates a session and its link, which is returned only here. The link is single-use and valid for 15 minutes. */
 export async function createSession(
   context: SessionContext,
   input: NewSession,
@@ -80,7 +80,7 @@ export async function createSession(
   const token = newRandomToken();
   const sessionId = newId('con');
   const now = context.clock.now();
-  await endUnopened(context.db, input);
+  await deleteSurplus(context.db, input);
   const insert = context.db
     .insertInto('connect_sessions')
     .values({
@@ -101,7 +101,7 @@ export async function createSession(
       updated_at: now,
     })
     .returningAll();
-  const row = await forLiving(input.userId, insert.executeTakeFirstOrThrow());
+  const row = await orUserNotFound(input.userId, insert.executeTakeFirstOrThrow());
   return { session: toSession(row), link: `${context.publicUrl}/connect/s/${token}` };
 }
 
@@ -127,7 +127,7 @@ export async function openLink(
     );
   }
   const browserHash = hashToken(context.hashKey, browserId);
-  if (found.browser_hash !== null && found.browser_hash !== browserHash) throw takenElsewhere();
+  if (found.browser_hash !== null && found.browser_hash !== browserHash) throw sessionTaken();
   const session = toSession(found);
   // The browser that finished the session may see the outcome again; any other gets an error.
   if (session.outcome && session.browserHash === browserHash) return session;
@@ -139,18 +139,18 @@ export async function openLink(
     .where((or) => or.or([or('browser_hash', 'is', null), or('browser_hash', '=', browserHash)]))
     .returningAll()
     .executeTakeFirst();
-  if (!bound) throw takenElsewhere();
+  if (!bound) throw sessionTaken();
   return toSession(bound);
 }
 
 /** The requester of a session: its user, by JWT, or the browser that opened its link. */
-export type Asker = { userId: string; environment: Environment } | { browserId: string };
+export type Requester = { userId: string; environment: Environment } | { browserId: string };
 
 /** @throws GatehouseError `connect_session_not_found`, also for another user's session. */
 export async function requireSession(
   context: Pick<Base, 'db' | 'hashKey'>,
   sessionId: string,
-  asker: Asker,
+  requester: Requester,
 ): Promise<ConnectSession> {
   const row = /^con_[0-9A-Za-z]{22}$/.test(sessionId)
     ? await context.db
@@ -160,13 +160,13 @@ export async function requireSession(
         .executeTakeFirst()
     : undefined;
   const session = row && toSession(row);
-  const theirs =
+  const isRequesters =
     session &&
-    ('browserId' in asker
-      ? session.browserHash === hashToken(context.hashKey, asker.browserId)
-      : session.userId === asker.userId && session.environment === asker.environment);
-  if (theirs) return session;
-  throw new GatehouseError('connect_session_not_found', 'There is no such connect session of yours.');
+    ('browserId' in requester
+      ? session.browserHash === hashToken(context.hashKey, requester.browserId)
+      : session.userId === requester.userId && session.environment === requester.environment);
+  if (isRequesters) return session;
+  throw new GatehouseError('connect_session_not_found', 'This user or browser has no such connect session.');
 }
 
 /**
@@ -215,14 +215,14 @@ export function prefillOf({ keys }: Pick<Base, 'keys'>, session: ConnectSession)
   return keys.openJson(z.record(z.string(), z.string()), session.prefill, binding(session.sessionId));
 }
 
-export function takenElsewhere(): GatehouseError {
+export function sessionTaken(): GatehouseError {
   return new GatehouseError(
     'connect_session_taken',
-    'This link was opened in another browser first. Go on there, or ask for a new link.',
+    'This link was opened in another browser first. Continue there, or ask for a new link.',
   );
 }
 
-async function endUnopened(db: DbOrTx, { userId, via }: NewSession): Promise<void> {
+async function deleteSurplus(db: DbOrTx, { userId, via }: NewSession): Promise<void> {
   const surplus = await db
     .selectFrom('connect_sessions')
     .select('session_id')
