@@ -112,7 +112,7 @@ export async function customFieldsOf(
   if (fields.length === 0) return undefined;
   const tooSlow = new Set<string>();
   const owner = of.credentialId;
-  const one = async (expression: string, raw: JsonObject): Promise<Json> => {
+  const valueOf = async (expression: string, raw: JsonObject): Promise<Json> => {
     if (tooSlow.has(expression)) return null;
     const began = performance.now();
     try {
@@ -126,16 +126,16 @@ export async function customFieldsOf(
   };
   return async (raw) => {
     const record = asObject(raw);
-    const able = fields.filter(([, expression]) => !tooSlow.has(expression));
+    const fast = fields.filter(([, expression]) => !tooSlow.has(expression));
     const values = await expressions
-      .evaluate({ owner, expressions: able.map(([, expression]) => expression), scope: record })
+      .evaluate({ owner, expressions: fast.map(([, expression]) => expression), scope: record })
       .catch((error: unknown) => {
         if (isFailedExpression(error)) return undefined;
         throw error;
       });
     const custom: JsonObject = Object.fromEntries(fields.map(([name]) => [name, null]));
-    for (const [index, [name, expression]] of able.entries())
-      custom[name] = values ? (values[0]?.[index] ?? null) : await one(expression, record);
+    for (const [index, [name, expression]] of fast.entries())
+      custom[name] = values ? (values[0]?.[index] ?? null) : await valueOf(expression, record);
     return custom;
   };
 }
@@ -161,12 +161,12 @@ async function expressionsOf(
   if (rows.length === 0) return new Map();
   const level = ({ connectorId, credentialId }: FieldMapping) =>
     credentialId !== null ? 2 : connectorId !== null ? 1 : 0;
-  const counting = rows
+  const applicable = rows
     .map(toMapping)
     .filter(({ connectorId }) => connectorId === null || connectorId === of.connectorId)
     .filter(({ credentialId }) => credentialId === null || credentialId === of.credentialId)
     .sort((a, b) => level(a) - level(b));
-  return new Map(counting.flatMap(({ fields }) => Object.entries(fields)));
+  return new Map(applicable.flatMap(({ fields }) => Object.entries(fields)));
 }
 
 async function assertCompiles(fields: Record<string, string>): Promise<void> {

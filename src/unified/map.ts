@@ -35,7 +35,7 @@ export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
 }
 
 /**
- * Maps a record of an app by its connector's expression, and the operator's own fields by theirs.
+ * Maps a record of an app by its connector's expression, and adds the operator's own fields.
  * @throws GatehouseError `upstream_failed` when the record has no id, or does not fit the model; the member is named.
  */
 export async function toUnified(
@@ -46,7 +46,7 @@ export async function toUnified(
   const model = modelOf(connector, scope);
   const remoteId = remoteIdIn(raw, model);
   if (remoteId === undefined) throw doesNotFit(connector, scope, `the record has no id at ${model.remoteId}`);
-  const mapped = UNIFIED_MODELS[scope].safeParse(withoutNothing(await mapValue(model.map, raw)));
+  const mapped = UNIFIED_MODELS[scope].safeParse(withoutNulls(await mapValue(model.map, raw)));
   if (!mapped.success) {
     const [issue] = mapped.error.issues;
     throw doesNotFit(
@@ -105,7 +105,7 @@ const TURN_MS = 10;
 
 /**
  * Yields many records, each with its unified form, or with the error of a record that does not fit. Mapping waits only
- * for microtasks, so without pauses the whole process would stand still until the last record.
+ * for microtasks, so without pauses it would block the whole process until the last record.
  */
 export async function* unifiedOf(
   what: { connector: Connector; scope: EventScope; connectionId: string },
@@ -114,7 +114,7 @@ export async function* unifiedOf(
 ): AsyncGenerator<[record: Json, unified: Unified | GatehouseError]> {
   let turnedAt = performance.now();
   for (const record of records) {
-    yield [record, await toUnified(what, record, customFields).catch(unfit)];
+    yield [record, await toUnified(what, record, customFields).catch(mappingError)];
     if (performance.now() - turnedAt < TURN_MS) continue;
     await nextTurn();
     turnedAt = performance.now();
@@ -158,12 +158,12 @@ function timeAt(raw: Json, path: string | undefined, format: UnifiedModel['timeF
 }
 
 /** Removes null members, because null and absent are the same to a model. */
-function withoutNothing(value: Json): Json {
-  if (Array.isArray(value)) return value.map(withoutNothing);
+function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) =>
-      member === null ? [] : [[name, withoutNothing(member)]],
+      member === null ? [] : [[name, withoutNulls(member)]],
     ),
   );
 }
@@ -176,7 +176,7 @@ function iso(at: number | undefined): string | null {
  * Handles a caught error: returns the error of a record that does not fit its model.
  * @throws every other error.
  */
-export function unfit(error: unknown): GatehouseError {
+export function mappingError(error: unknown): GatehouseError {
   if (error instanceof GatehouseError && error.details?.['reason'] === 'mapping') return error;
   throw error;
 }

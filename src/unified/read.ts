@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';
 import { remoteIdOf } from './unified-ids.ts';
 import { listInputs, recordInput } from './inputs.ts';
-import { modelOf, remoteIdIn, saysGone, toUnified, unfit } from './map.ts';
+import { modelOf, remoteIdIn, saysGone, toUnified, mappingError } from './map.ts';
 
 const MAX_LIMIT = 50;
 
@@ -53,7 +53,7 @@ export async function listUnified(
   const data: JsonObject[] = [];
   const leftOut: LeftOut[] = [];
   for (const record of records) {
-    const one = await toUnified(connectionOf(read), record, fields).catch(unfit);
+    const one = await toUnified(connectionOf(read), record, fields).catch(mappingError);
     if (one instanceof GatehouseError)
       leftOut.push({ remoteId: remoteIdIn(record, model) ?? null, reason: one.message });
     else data.push(one.body);

@@ -19,7 +19,7 @@ export async function replayUnified(
     throw error;
   }
   const { id: _id, ...actual } = contentOf(body);
-  return differences(withoutNothing(output), withoutNothing(actual), 'output');
+  return differences(withoutEmpty(output), withoutEmpty(actual), 'output');
 }
 
 /** Returns the differences of each member, so that a long record shows where it differs. */
@@ -37,12 +37,12 @@ function differences(wanted: Json, actual: Json, field: string): Fault[] {
 }
 
 /** Removes members that are null or empty, because a fixture lists only the existing ones. */
-function withoutNothing(value: Json): Json {
-  if (Array.isArray(value)) return value.map(withoutNothing);
+function withoutEmpty(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
-      const rest = withoutNothing(member);
+      const rest = withoutEmpty(member);
       const empty = rest === null || (Array.isArray(rest) && rest.length === 0);
       return empty ? [] : [[name, rest]];
     }),
