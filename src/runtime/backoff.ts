@@ -6,11 +6,11 @@ interface Growth {
   factor?: number;
 }
 
-const MOST_GROWTHS = 10;
+const MAX_GROWTHS = 10;
 
 /** Returns the wait after this many failures in a row, in milliseconds. The wait grows at most ten times. */
 export function backoff(failures: number, { firstMs, longestMs = Infinity, factor = 2 }: Growth): number {
-  return Math.min(longestMs, firstMs * factor ** Math.min(failures - 1, MOST_GROWTHS));
+  return Math.min(longestMs, firstMs * factor ** Math.min(failures - 1, MAX_GROWTHS));
 }
 
 /** Varies a wait by up to `fraction` to either side, so that work that began together drifts apart. */

@@ -120,14 +120,14 @@ async function run(context: JobContext, attempt: Run): Promise<void> {
       await recordRun(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
     } catch (error) {
       // A job that the stop of this process interrupted runs again in another process, or at the next start.
-      if (signal.aborted) await cutShort(context, job);
-      else await failed(context, attempt, error);
+      if (signal.aborted) await interrupted(context, job);
+      else await onFailed(context, attempt, error);
     }
   });
 }
 
-function cutShort(context: JobContext, job: Job): Promise<void> {
-  return recordRun(context, job, { againInMs: 0, error: 'cut short' });
+function interrupted(context: JobContext, job: Job): Promise<void> {
+  return recordRun(context, job, { againInMs: 0, error: 'interrupted' });
 }
 
 type JobContext = Pick<Base, 'db' | 'clock' | 'log'>;
@@ -164,7 +164,7 @@ async function renew({ db, clock }: JobContext, job: Job): Promise<void> {
     .execute();
 }
 
-async function failed(context: JobContext, { kind, job, signal }: Run, thrown: unknown): Promise<void> {
+async function onFailed(context: JobContext, { kind, job, signal }: Run, thrown: unknown): Promise<void> {
   const error = publicError(thrown);
   const facts = error.code === 'internal' ? { err: thrown } : { code: error.code };
   context.log.warn({ jobId: job.job_id, kind: job.kind, attempts: job.attempts, ...facts }, 'job failed');
@@ -174,7 +174,7 @@ async function failed(context: JobContext, { kind, job, signal }: Run, thrown: u
       againInMs = await kind.gaveUp(parseJson(job.payload), error, signal);
     } catch (refused) {
       if (!signal.aborted) throw refused;
-      return cutShort(context, job);
+      return interrupted(context, job);
     }
     await recordRun(context, job, { againInMs });
     return;

@@ -6,8 +6,8 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
  * holder's death.
  */
 export const LEASE_MS = 24 * SECOND;
-/** Clocks of two processes may differ by this much. Beyond it, a process takes a lease for the error of a clock. */
-const CLOCKS_DIFFER_MS = 10 * MINUTE;
+/** Largest accepted difference of two processes' clocks. A lease that ends later is treated as a clock error. */
+const MAX_CLOCK_DIFFERENCE_MS = 10 * MINUTE;
 
 /** Expiry of a lease that lasts until its holder releases it. */
 export const NO_EXPIRY = Number.MAX_SAFE_INTEGER;
@@ -15,7 +15,7 @@ export const NO_EXPIRY = Number.MAX_SAFE_INTEGER;
 /** Returns the condition that a row is not leased. A lease that ends too late was written while a clock was ahead. */
 export function isUnleased(table: 'jobs' | 'sources', now: number): RawBuilder<SqlBool> {
   const until = sql.ref(`${table}.lease_until`);
-  const isTooLate = sql`${until} > ${now + CLOCKS_DIFFER_MS} and ${until} <> ${NO_EXPIRY}`;
+  const isTooLate = sql`${until} > ${now + MAX_CLOCK_DIFFERENCE_MS} and ${until} <> ${NO_EXPIRY}`;
   return sql`(${until} is null or ${until} < ${now} or (${isTooLate}))`;
 }
 

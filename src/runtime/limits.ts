@@ -20,7 +20,7 @@ export interface Limits {
   /** Counts a 401 of a client address. */
   refused(address: string): void;
   /** @throws GatehouseError `rate_limited` when this address got too many 401 responses in the last minute. */
-  assertNotBarred(address: string): Promise<void>;
+  assertNotBlocked(address: string): Promise<void>;
 }
 
 const REFUSALS_PER_MINUTE = 30;
@@ -38,7 +38,7 @@ export function createLimits({
     mcp,
     user: (key) => user(key, 1),
     refused: (address) => void refusals.penalty(address, 1),
-    async assertNotBarred(address) {
+    async assertNotBlocked(address) {
       const state = await refusals.get(address);
       if (!state || state.consumedPoints < REFUSALS_PER_MINUTE) return;
       throw tooMany('Too many refused requests from this address.', headersOf(REFUSALS_PER_MINUTE, state));

@@ -40,12 +40,12 @@ export function createLoop({ turn, onError, most = Infinity, drainMs }: LoopOpti
   /** True when the last turn filled all free slots. */
   let isFull = false;
 
-  const turnOnce = async (): Promise<void> => {
+  const runTurn = async (): Promise<void> => {
     const freeSlots = most - running.size;
     if (freeSlots === 0) return;
-    const begun = (await turn({ signal: stop.signal, freeSlots })) ?? [];
-    isFull = begun.length === freeSlots;
-    for (const work of begun) follow(work);
+    const started = (await turn({ signal: stop.signal, freeSlots })) ?? [];
+    isFull = started.length === freeSlots;
+    for (const work of started) follow(work);
   };
 
   const follow = (work: Promise<unknown>): void => {
@@ -57,10 +57,10 @@ export function createLoop({ turn, onError, most = Infinity, drainMs }: LoopOpti
     running.add(one);
   };
 
-  const turnWhileWanted = async (): Promise<void> => {
+  const runTurns = async (): Promise<void> => {
     while (isWanted && !stop.signal.aborted) {
       isWanted = false;
-      await turnOnce().catch(onError);
+      await runTurn().catch(onError);
     }
     turning = undefined;
   };
@@ -68,7 +68,7 @@ export function createLoop({ turn, onError, most = Infinity, drainMs }: LoopOpti
   const wake = (): void => {
     if (stop.signal.aborted) return;
     isWanted = true;
-    turning ??= turnWhileWanted();
+    turning ??= runTurns();
   };
 
   const idle = async (): Promise<void> => {

@@ -2,14 +2,14 @@ import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { probeWrite } from '../store/write-probe.ts';
 
-const LOOK_EVERY_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 const BLOCKED_MS = SECOND;
 /** How long the process counts as not ready after its event loop was blocked. */
-const BLOCKED_COUNTS_MS = 5 * SECOND;
+const BLOCKED_TTL_MS = 5 * SECOND;
 /** Shorter than the timeouts of most load balancers. */
-const PATIENCE_MS = 2 * SECOND;
+const TIMEOUT_MS = 2 * SECOND;
 /** How long a write test is cached, because the readiness endpoint is public. */
-const KEPT_MS = SECOND;
+const CACHE_MS = SECOND;
 
 /** Checks of whether this process can do its work. */
 export interface Readiness {
@@ -22,11 +22,11 @@ export interface Readiness {
 
 export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Readiness {
   const loop = watchLoop();
-  let asked: { at: number; faults: Promise<string[]> } | undefined;
+  let cached: { at: number; faults: Promise<string[]> } | undefined;
   const storeFaults = (): Promise<string[]> => {
     const now = performance.now();
-    if (!asked || now - asked.at > KEPT_MS) asked = { at: now, faults: faultsOfStore(context) };
-    return asked.faults;
+    if (!cached || now - cached.at > CACHE_MS) cached = { at: now, faults: faultsOfStore(context) };
+    return cached.faults;
   };
   return {
     watch: loop.start,
@@ -42,14 +42,14 @@ export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Re
 
 async function faultsOfStore({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): Promise<string[]> {
   try {
-    const key = await inTime(db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst());
+    const key = await withTimeout(db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst());
     if (!key) return ['the first API keys are not stored yet'];
   } catch (error) {
     log.warn({ err: error }, 'not ready: the database does not answer');
     return ['the database does not answer'];
   }
   try {
-    await inTime(probeWrite(db, clock.now()));
+    await withTimeout(probeWrite(db, clock.now()));
     return [];
   } catch (error) {
     log.warn({ err: error }, 'not ready: the database takes no writes');
@@ -58,10 +58,10 @@ async function faultsOfStore({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'lo
 }
 
 /** Rejects when the work takes too long. The work itself continues. @throws Error */
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / SECOND} s`)), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / SECOND} s`)), TIMEOUT_MS);
   });
   work.catch(() => {});
   try {
@@ -76,17 +76,17 @@ function watchLoop(): { start(): void; stop(): void; blockedMs(): number } {
   let timer: NodeJS.Timeout | undefined;
   let dueAt = 0;
   let blocked = { ms: 0, endedAt: -Infinity };
-  const look = (): void => {
+  const check = (): void => {
     const now = performance.now();
     if (now - dueAt > BLOCKED_MS) blocked = { ms: now - dueAt, endedAt: now };
-    dueAt = now + LOOK_EVERY_MS;
+    dueAt = now + CHECK_INTERVAL_MS;
   };
   return {
     start() {
-      dueAt = performance.now() + LOOK_EVERY_MS;
-      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+      dueAt = performance.now() + CHECK_INTERVAL_MS;
+      timer ??= setInterval(check, CHECK_INTERVAL_MS).unref();
     },
     stop: () => clearInterval(timer),
-    blockedMs: () => (performance.now() - blocked.endedAt < BLOCKED_COUNTS_MS ? blocked.ms : 0),
+    blockedMs: () => (performance.now() - blocked.endedAt < BLOCKED_TTL_MS ? blocked.ms : 0),
   };
 }
