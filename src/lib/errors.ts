@@ -120,15 +120,15 @@ export class GatehouseError extends Error {
 
 /** Returns the app's own text in `details.message`, where the error quotes it. */
 export function appWords({ details }: GatehouseError): string | undefined {
-  const said = details?.['message'];
-  return typeof said === 'string' && said !== '' ? said : undefined;
+  const appText = details?.['message'];
+  return typeof appText === 'string' && appText !== '' ? appText : undefined;
 }
 
 /** Returns the message without the app's own text. Inside our sentence, it could pass for our words. */
 export function ownWords(error: GatehouseError): string {
-  const said = appWords(error);
-  if (said === undefined) return error.message;
-  return [`: ${said}`, ` (${said})`, said]
+  const appText = appWords(error);
+  if (appText === undefined) return error.message;
+  return [`: ${appText}`, ` (${appText})`, appText]
     .reduce((text, quoted) => text.replace(quoted, () => ''), error.message)
     .trim();
 }

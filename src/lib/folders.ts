@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 /**
  * Creates a folder and its missing parents, for this user alone. Node's own `recursive` never returns in a file system
- * that takes no folders (/proc), because it takes that refusal for a missing parent.
+ * that rejects folders (/proc), because it treats the error as a missing parent.
  * @throws the error of mkdir(2).
  */
 export function makeFolder(path: string): void {

@@ -7,7 +7,7 @@ export interface RemoteAnswer {
   body: Dispatcher.ResponseData['body'];
 }
 
-/** Uses HTTP/1.1 alone, as outbound.ts: a cancelled request closes its connection. */
+/** Uses only HTTP/1.1, as outbound.ts does, so that a cancelled request closes its connection. */
 let agent: Agent | undefined;
 
 /**

@@ -124,12 +124,12 @@ async function exchange(routes: Routes, request: OutboundRequest): Promise<Outbo
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_ANSWER_BYTES } = request;
   const end = new End(request.signal);
   // A caller that sets a deadline knows how slow this third party is; `end` enforces it.
-  const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
+  const headersTimeoutMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
   let redirected: string | undefined;
   const moved = (host: string): void => void (redirected = host);
   try {
     const ask = ({ agent, target }: Route, asked: Asked): Promise<RawAnswer> =>
-      wholeAnswer(agent, toDispatch(target, asked, patienceMs), {
+      wholeAnswer(agent, toDispatch(target, asked, headersTimeoutMs), {
         end,
         limits: { ...request, maxBytes },
       });
@@ -181,9 +181,9 @@ async function openStream(
   const translate = (error: unknown) =>
     outboundError(error, { host: redirected ?? hostOf(request.url), ended, timeoutMs, headers });
   try {
-    const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
+    const headersTimeoutMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
     const ask = ({ agent, target }: Route, asked: Asked): Promise<Dispatcher.ResponseData> =>
-      agent.request({ ...toDispatch(target, asked, patienceMs), signal: ended });
+      agent.request({ ...toDispatch(target, asked, headersTimeoutMs), signal: ended });
     const route = await end.during(routes.to(request.url, request.allowSandbox));
     let answer = await ask(route, request);
     if (request.followRedirects)
