@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
-import { rememberedUrl } from '../connect/presence.ts';
+import { lastServedUrl } from '../connect/presence.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
@@ -22,7 +22,7 @@ export async function serveFromStore(options: StdioOptions, streams: Streams): P
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
   // Links lead to the address of the last process that served, whatever its port was.
   if (config.publicUrl === undefined)
-    context.publicUrl = (await rememberedUrl(context.db)) ?? context.publicUrl;
+    context.publicUrl = (await lastServedUrl(context.db)) ?? context.publicUrl;
   await Promise.race([serveOn(streams, context, options), storeFails(context)]);
 }
 

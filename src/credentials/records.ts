@@ -1,7 +1,7 @@
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
-import { forLiving } from '../identity/users.ts';
+import { orUserNotFound } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
@@ -90,7 +90,7 @@ export async function connectAccount(context: ChangeContext, input: NewCredentia
       ? { credential: await renewRow(tx, context, made), renewed: true }
       : { credential: await insertCredential(tx, context, made), renewed: false };
   });
-  const connected = await forLiving(userId, stored);
+  const connected = await orUserNotFound(userId, stored);
   forgetChoices(context);
   return connected;
 }

@@ -8,7 +8,7 @@ import {
   prefillOf,
   requireSession,
   endSession,
-  type Asker,
+  type Requester,
   type ConnectSession,
   type Outcome,
 } from '../../connect/sessions.ts';
@@ -370,7 +370,7 @@ interface Choices {
 
 type Header = (name: string) => string | undefined;
 
-function askerOf(context: Context, caller: Caller, header: Header): Asker {
+function askerOf(context: Context, caller: Caller, header: Header): Requester {
   const { kind, userId, environment } = caller;
   return kind === 'jwt' && userId !== undefined ? { userId, environment } : browserAsker(context, header);
 }

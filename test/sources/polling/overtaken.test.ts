@@ -49,8 +49,8 @@ async function leftBy({ service, published, warnings }: TestedApp, connectionId:
 const ENDS: Record<string, (app: TestedApp, one: Begun) => Promise<void> | void> = {
   succeeds: ({ orders, order }, { answer }) => {
     // A second order, and one that does not fit, exist for this poll only.
-    const unfit = order('unfit', undefined, { total: '1e3' });
-    return answer(200, { orders: [...orders, order('o2'), unfit], more: false, next: null });
+    const mappingError = order('mappingError', undefined, { total: '1e3' });
+    return answer(200, { orders: [...orders, order('o2'), mappingError], more: false, next: null });
   },
   fails: (app, { answer }) => {
     app.refuse(500);

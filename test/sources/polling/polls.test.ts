@@ -44,7 +44,7 @@ test('a record that does not fit is left out and reported to the operator once',
   const { clock, order } = app;
   await app.warn();
   const connectionId = await app.listen('numbered', { polled: true });
-  app.orders.push(order('o1'), order('unfit', clock.now(), { total: '1e3' }), order('o2'));
+  app.orders.push(order('o1'), order('mappingError', clock.now(), { total: '1e3' }), order('o2'));
   app.orders.push({ ...order('o3'), id: null as unknown as string });
   await app.polls(connectionId, 3, 2 * MINUTE);
   expect((await app.published(connectionId)).toSorted()).toEqual(['created o1', 'created o2']);
