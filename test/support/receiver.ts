@@ -32,7 +32,11 @@ export interface Receiver extends AsyncDisposable {
  */
 export async function startReceiver(tls?: { cert: string; key: string }): Promise<Receiver> {
   const received: Received[] = [];
-  const listener = (req: IncomingMessage, res: ServerResponse) => void take(req, res);
+  const listener = (req: IncomingMessage, res: ServerResponse) =>
+    // The request of a test that has ended may break off.
+    void take(req, res).catch((error: unknown) => {
+      if (!req.destroyed) throw error;
+    });
   const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
   const address = server.address();

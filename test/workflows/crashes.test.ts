@@ -303,10 +303,10 @@ test('a call of a dead process in an ended run has an unknown outcome', async ()
     const looped = await begin(ada, { ...ledgers, actionId: 'post_plain', forEach: '[1, 2]' });
     const orphan = await begin(bob, { ...ledgers, actionId: 'post_entry' });
     await arrived;
+    // It runs before the other dies, because a slow start could outlast the leases of the dead.
+    const { call, child } = await world.serve();
     for (const run of [single, looped]) await first.call('POST', `${run}/cancel`);
     await kill(first.child);
-
-    const { call, child } = await world.serve();
     // Other processes cannot know yet that its process died.
     expect(await call('GET', single)).toMatchObject({
       status: 'cancelled',
