@@ -1,4 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
+import type { Context } from './context.ts';
 import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
@@ -9,7 +10,7 @@ import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { chosenScheme, appFieldFaults } from './apps.ts';
 import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
-import type { ConnectContext, Submission } from './submit.ts';
+import type { Submission } from './submit.ts';
 
 /** Lifetime of a state (RFC 9700 requires short-lived, single-use state). */
 const STATE_MS = 10 * MINUTE;
@@ -27,7 +28,7 @@ export function callbackUrl({ publicUrl }: Pick<Base, 'publicUrl'>, connector: C
  * with every fault by field.
  */
 export async function beginAuthorization(
-  context: ConnectContext,
+  context: Context,
   session: ConnectSession,
   { connectorId, type, data }: Submission,
 ): Promise<string> {

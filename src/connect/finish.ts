@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Context } from './context.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
@@ -15,7 +16,6 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { callbackUrl, stateBinding } from './authorize.ts';
 import { requireSession, endSession, sessionTaken, type ConnectSession, type Outcome } from './sessions.ts';
-import type { ConnectContext } from './submit.ts';
 
 /** The redirect from an app's consent page. */
 export interface Callback {
@@ -44,7 +44,7 @@ interface Consent {
  * `connect_session_taken` (another browser; the state stays valid for the right one).
  */
 export async function finishAuthorization(
-  context: ConnectContext,
+  context: Context,
   callback: Callback,
 ): Promise<{ session: ConnectSession; outcome: Outcome }> {
   const consent = await takeState(context, callback);
@@ -56,10 +56,7 @@ export async function finishAuthorization(
 
 const sealedState = z.object({ verifier: z.string(), values: z.record(z.string(), z.string()) });
 
-async function takeState(
-  context: ConnectContext,
-  { connectorId, query, browserId }: Callback,
-): Promise<Consent> {
+async function takeState(context: Context, { connectorId, query, browserId }: Callback): Promise<Consent> {
   const [state = '', ...others] = query.getAll('state');
   // RFC 6749 section 3.1: a parameter must not repeat. The first of two states may belong to another consent.
   if (others.length > 0) throw stateInvalid();
@@ -88,7 +85,7 @@ async function takeState(
   return { session, connector, scheme, values, verifier };
 }
 
-async function outcomeOf(context: ConnectContext, consent: Consent, callback: Callback): Promise<Outcome> {
+async function outcomeOf(context: Context, consent: Consent, callback: Callback): Promise<Outcome> {
   const { connector, session } = consent;
   try {
     await requireEnabled(context.db, session.environment, session.userId);
@@ -113,7 +110,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
 
 /** Stores the account and ends the session in one transaction. Stores nothing if the session ended before. */
 async function storeAccount(
-  context: ConnectContext,
+  context: Context,
   { session, connector, scheme, values }: Consent,
   { client, tokens }: { client: OAuthClient; tokens: Tokens },
 ): Promise<Outcome> {

@@ -1,10 +1,10 @@
 import { unservedNote } from './presence.ts';
+import type { Context } from './context.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
 import { appsOf } from './apps.ts';
 import { createSession, type NewSession } from './sessions.ts';
-import type { ConnectContext } from './submit.ts';
 
 /** The input for a link. makeLink() checks its `redirectUri`. */
 export type LinkInput = Omit<NewSession, 'via'>;
@@ -14,7 +14,7 @@ export type LinkInput = Omit<NewSession, 'via'>;
  * @throws GatehouseError `redirect_not_allowed`, `oauth_app_missing` when none of the offered apps can be connected.
  */
 export async function makeLink(
-  context: ConnectContext,
+  context: Context,
   options: LinkInput,
 ): Promise<{ sessionId: string; url: string; expiresAt: number }> {
   if (options.redirectUri !== undefined) {
@@ -31,7 +31,7 @@ export async function makeLink(
  * `details.reconnectUrl` for `credential_invalid`. Returns other errors unchanged.
  */
 export async function withLink(
-  context: ConnectContext,
+  context: Context,
   error: unknown,
   {
     environment,
@@ -56,7 +56,7 @@ export async function withLink(
   return withDetails(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
 }
 
-async function assertReady(context: ConnectContext, options: LinkInput): Promise<void> {
+async function assertReady(context: Context, options: LinkInput): Promise<void> {
   const { environment, connectors = null, type = null } = options;
   if (connectors === null) return;
   const apps = await appsOf(context, { environment, connectors, type });

@@ -14,31 +14,13 @@ export interface Submission {
 }
 
 /** The part of the context for connecting accounts: the needs of credentials, and the hash key. */
-export type ConnectContext = Pick<
-  Context,
-  | 'db'
-  | 'credentialMemory'
-  | 'clock'
-  | 'log'
-  | 'keys'
-  | 'hashKey'
-  | 'catalog'
-  | 'outbound'
-  | 'throttle'
-  | 'publicUrl'
-  | 'serving'
-  | 'config'
-  | 'operator'
-  | 'accountChanges'
->;
-
 /**
  * Stores keys that a person entered, probed as by REST, and ends the session.
  * A rejection leaves the session open, so that the person can correct the values.
  * @throws GatehouseError `connect_session_expired`, `connector_not_found`, and those of createCredential.
  */
 export async function submitKeys(
-  context: ConnectContext,
+  context: Context,
   session: ConnectSession,
   { connectorId, type, data, signal }: Submission,
 ): Promise<Outcome> {

@@ -1,8 +1,8 @@
 import type { JobKind } from '../runtime/jobs.ts';
+import type { Context } from './context.ts';
 import { DAY } from '../lib/clock.ts';
 import { deleteInBatches, inSteps } from '../store/batches.ts';
 import { modelOf } from '../unified/map.ts';
-import type { PollContext } from './polling/poll.ts';
 import { eventScope } from '../connectors/events-format.ts';
 
 /** Retention of processed webhooks. A webhook that the app repeats after this time counts as new. */
@@ -17,7 +17,7 @@ const EVERY_MS = DAY / 4;
  * Prunes old webhooks and keys of records, which only serve to recognise known events. One such job serves
  * all processes.
  */
-export function pruneJob(context: PollContext): JobKind {
+export function pruneJob(context: Context): JobKind {
   return {
     attempts: 1_000_000,
     async run(_payload, signal) {
@@ -29,7 +29,7 @@ export function pruneJob(context: PollContext): JobKind {
   };
 }
 
-async function pruneOldWebhooks({ db, clock }: PollContext, signal: AbortSignal): Promise<void> {
+async function pruneOldWebhooks({ db, clock }: Context, signal: AbortSignal): Promise<void> {
   const before = clock.now() - INBOX_KEPT_MS;
   await deleteInBatches(
     (limit) =>
@@ -48,7 +48,7 @@ async function pruneOldWebhooks({ db, clock }: PollContext, signal: AbortSignal)
  * without a bound shows old records in each poll, which would then count as new. The keys of inventories
  * (`p:`) stay.
  */
-async function pruneOldKeys(context: PollContext, signal: AbortSignal): Promise<void> {
+async function pruneOldKeys(context: Context, signal: AbortSignal): Promise<void> {
   const { db, clock, catalog } = context;
   const groups = await db
     .selectFrom('sources')

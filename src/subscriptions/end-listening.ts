@@ -1,6 +1,6 @@
 import { deleteSource, releaseSource } from '../sources/source-records.ts';
-import type { RegisterContext } from '../sources/webhooks/registrations.ts';
-import { deleteIfExists, type SubscriptionContext } from './subscriptions.ts';
+import type { Context } from '../sources/context.ts';
+import { deleteIfExists } from './subscriptions.ts';
 import { removeHooksOf } from '../sources/webhooks/unregister.ts';
 
 /**
@@ -9,7 +9,7 @@ import { removeHooksOf } from '../sources/webhooks/unregister.ts';
  * (src/outbox/retention.ts). If the process stops halfway, deleting the account again continues.
  */
 export async function endListening(
-  context: RegisterContext & SubscriptionContext,
+  context: Context,
   key: { credentialId: string } | { userId: string },
 ): Promise<void> {
   const [column, id] =

@@ -1,10 +1,11 @@
 import { newId } from '../lib/ids.ts';
+import type { Context } from '../sources/context.ts';
 import type { Environment } from '../store/environments.ts';
 import { assertAddress, columnsOfAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
-import { deleteIfExists, type SubscriptionContext } from './subscriptions.ts';
+import { deleteIfExists } from './subscriptions.ts';
 import { sealBinding } from '../outbox/delivery-target.ts';
 
 /**
@@ -12,7 +13,7 @@ import { sealBinding } from '../outbox/delivery-target.ts';
  * @throws GatehouseError `invalid_request` for an address that may not be called.
  */
 export async function setEventsAddress(
-  context: SubscriptionContext,
+  context: Context,
   environment: Environment,
   address: string | null,
 ): Promise<{ secret: string | undefined }> {
@@ -29,7 +30,7 @@ export async function setEventsAddress(
 
 /** Creates the subscription and returns its secret. Returns undefined when it exists, also from a concurrent call. */
 async function createAt(
-  { db, clock, keys }: SubscriptionContext,
+  { db, clock, keys }: Context,
   environment: Environment,
   address: string,
 ): Promise<string | undefined> {
@@ -59,11 +60,7 @@ async function createAt(
 }
 
 /** Enables the subscription as enableSubscription() does, and sets its address. */
-async function enableAt(
-  context: SubscriptionContext,
-  environment: Environment,
-  address: string,
-): Promise<void> {
+async function enableAt(context: Context, environment: Environment, address: string): Promise<void> {
   const before = await findOperatorSubscription(context.db, environment);
   if (!before) return;
   const { subscription_id: subscriptionId } = before;

@@ -25,20 +25,6 @@ import {
   type SubscriptionRow,
 } from '../outbox/delivery-target.ts';
 
-export type SubscriptionContext = Pick<
-  Context,
-  | 'db'
-  | 'store'
-  | 'clock'
-  | 'keys'
-  | 'catalog'
-  | 'outbound'
-  | 'dispatcher'
-  | 'sources'
-  | 'config'
-  | 'credentialMemory'
->;
-
 /** How long an old secret signs after a rotation. */
 const OLD_SECRET_MS = DAY;
 /** Limit of old secrets, because each adds a signature to a header. Further rotations in a day drop the oldest one. */
@@ -71,7 +57,7 @@ export type SubscriptionChanges = Partial<
  * model for, or a backfill without `created` events; `subscription_exists` for the same connection, scope and address.
  */
 export async function createSubscription(
-  context: SubscriptionContext,
+  context: Context,
   input: SubscriptionInput,
 ): Promise<{ subscription: SubscriptionRow; source: 'native' | 'polling'; secret: string }> {
   const { credential, scope } = input;
@@ -176,7 +162,7 @@ export async function listSubscriptions(
  * @throws GatehouseError as createSubscription(), and `subscription_not_found`.
  */
 export async function updateSubscription(
-  context: SubscriptionContext,
+  context: Context,
   { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
   changes: SubscriptionChanges,
 ): Promise<SubscriptionRow> {
@@ -209,7 +195,7 @@ export async function updateSubscription(
  * @throws GatehouseError `subscription_not_found`
  */
 export async function deleteSubscription(
-  context: SubscriptionContext,
+  context: Context,
   environment: Environment,
   subscriptionId: string,
 ): Promise<void> {
@@ -236,7 +222,7 @@ export async function deleteSubscription(
 
 /** Deletes a subscription as deleteSubscription() does. Ignores one that is deleted already. */
 export async function deleteIfExists(
-  context: SubscriptionContext,
+  context: Context,
   environment: Environment,
   subscriptionId: string,
 ): Promise<void> {
@@ -279,7 +265,7 @@ export async function deleteDeliveries({ db }: Pick<Context, 'db'>, subscription
  * @throws GatehouseError `subscription_not_found`
  */
 export async function rotateSecret(
-  context: SubscriptionContext,
+  context: Context,
   environment: Environment,
   subscriptionId: string,
 ): Promise<{ subscription: SubscriptionRow; secret: string }> {
@@ -314,7 +300,7 @@ export async function rotateSecret(
  * @throws GatehouseError `subscription_not_found`
  */
 export async function enableSubscription(
-  context: SubscriptionContext,
+  context: Context,
   environment: Environment,
   subscriptionId: string,
 ): Promise<SubscriptionRow> {

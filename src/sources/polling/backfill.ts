@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../context.ts';
 import { z } from 'zod';
 import type { JobKind } from '../../runtime/jobs.ts';
 import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
@@ -7,7 +8,6 @@ import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../../unified/map.ts';
 import { lockSameSource } from '../consumers.ts';
 import { LARGEST_SKEW_MS, knownAmong } from './record-changes.ts';
-import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
@@ -27,7 +27,7 @@ const LOOK_AGAIN_MS = HOUR;
  * ordinary events. Each batch stores its position, so that no record is sent twice after a crash. The header
  * x-svc-backfill is `first`, `next`, `last` or `only`.
  */
-export function backfillJob(context: PollContext): JobKind {
+export function backfillJob(context: Context): JobKind {
   return {
     attempts: ATTEMPTS,
     async run(payload, signal) {
@@ -79,7 +79,7 @@ const INCOMPLETE =
   'they were read, or some do not fit the model. Fetch the rest with the list of the unified model.';
 
 /** Stores a reason of ours, which the subscriber can read. */
-async function storeReason({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
+async function storeReason({ db }: Context, subscriptionId: string, reason: string): Promise<void> {
   await db
     .updateTable('subscriptions')
     .set({ reason: reason.slice(0, 500) })
@@ -93,7 +93,7 @@ type Left = 'more' | 'none' | 'waits';
 
 /** Publishes the next batch and stores its position, in one transaction. */
 async function sendBatch(
-  context: PollContext,
+  context: Context,
   source: Source,
   { subscriptionId, records }: { subscriptionId: string; records: readonly Unified[] },
 ): Promise<Left> {
@@ -163,7 +163,7 @@ function placeOf({ createdAt, remoteId }: Unified): string {
 }
 
 async function recordsOf(
-  context: PollContext,
+  context: Context,
   source: Source,
   signal: AbortSignal,
 ): Promise<{ records: Unified[]; isAll: boolean }> {
@@ -189,7 +189,7 @@ async function recordsOf(
  * A checkout, for example, is published once it is done, with the time at which it began.
  */
 async function notYetSent(
-  context: PollContext,
+  context: Context,
   source: Source,
   { subscriptionId, all, oldUntil }: { subscriptionId: string; all: readonly Unified[]; oldUntil: number },
 ): Promise<Unified[]> {
@@ -207,7 +207,7 @@ async function notYetSent(
  * the subscription once, in parts, because no index leads from a record to its deliveries. Deliveries from
  * before an account switch do not count.
  */
-async function sentTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
+async function sentTo({ db }: Context, source: Source, subscriptionId: string): Promise<Set<string>> {
   const sent = new Set<string>();
   for (let after = 0; ;) {
     const rows = await db

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Context } from '../context.ts';
 import { findConnection } from '../../credentials/records.ts';
 import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
@@ -7,7 +8,6 @@ import { unifiedId } from '../../unified/unified-ids.ts';
 import { deletionsAreConsumed, lockSameSource } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
 import { reportGapRisk } from '../../outbox/operator-events.ts';
-import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
 import { fetchRecord, isConnected } from './remote-record.ts';
 import { firstPollWaitMs, toSource, type Source } from '../source.ts';
@@ -34,7 +34,7 @@ const LOOK_AGAIN_MS = HOUR;
  * wants deletions. It lists all records and asks the app by id for each known record that is missing. A
  * record is deleted only when the app reports that it does not exist.
  */
-export function inventoryJob(context: PollContext): JobKind {
+export function inventoryJob(context: Context): JobKind {
   return {
     attempts: 12,
     async run(payload, signal) {
@@ -68,7 +68,7 @@ export function inventoryJob(context: PollContext): JobKind {
   };
 }
 
-async function activeSource({ db }: PollContext, sourceId: string): Promise<Source | undefined> {
+async function activeSource({ db }: Context, sourceId: string): Promise<Source | undefined> {
   const row = await db
     .selectFrom('sources')
     .selectAll()
@@ -82,7 +82,7 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
  * Returns the known records that are not listed and were not asked for within a day, longest waiting first.
  */
 async function missingOf(
-  context: PollContext,
+  context: Context,
   { sourceId }: Source,
   { ids, startedAt }: { ids: ReadonlySet<string>; startedAt: number },
 ): Promise<string[]> {
@@ -100,7 +100,7 @@ async function missingOf(
 
 /** Returns the ids at the app that have a key of a kind, and the time of the key. */
 async function timesOf(
-  { db }: PollContext,
+  { db }: Context,
   sourceId: string,
   kind: 'p' | 'c' | 'a',
 ): Promise<Map<string, number>> {
@@ -115,7 +115,7 @@ async function timesOf(
 }
 
 async function confirm(
-  context: PollContext,
+  context: Context,
   source: Source,
   { remoteId, signal }: { remoteId: string; signal: AbortSignal },
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function confirm(
   if (deliveries > 0) context.dispatcher.wake();
 }
 
-async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {
+async function storeAttempt({ db, clock }: Context, source: Source, remoteId: string): Promise<void> {
   const now = clock.now();
   await db.transaction().execute(async (tx) => {
     await lockSameSource(tx, source);
@@ -152,7 +152,7 @@ async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId
 }
 
 async function isGone(
-  context: PollContext,
+  context: Context,
   source: Source,
   { remoteId, signal }: { remoteId: string; signal: AbortSignal },
 ): Promise<boolean> {
@@ -171,7 +171,7 @@ async function isGone(
 
 /** Stores that records were listed. */
 async function storeListed(
-  { db }: PollContext,
+  { db }: Context,
   source: Source,
   { remoteIds, now }: { remoteIds: readonly string[]; now: number },
 ): Promise<void> {

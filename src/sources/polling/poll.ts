@@ -20,25 +20,6 @@ import { beganAt, knownFrom } from './record-times.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../source-records.ts';
 
-export type PollContext = Pick<
-  Context,
-  | 'db'
-  | 'store'
-  | 'clock'
-  | 'log'
-  | 'keys'
-  | 'catalog'
-  | 'outbound'
-  | 'throttle'
-  | 'config'
-  | 'dispatcher'
-  | 'expressions'
-  | 'operator'
-  | 'credentialMemory'
-  | 'pollCommits'
-  | 'runs'
->;
-
 /** Largest factor by which an idle source is polled less often, and the factor of each idle poll. */
 const MAX_SLOWDOWN = 5;
 const SLOWDOWN = 1.5;
@@ -67,11 +48,7 @@ export interface Polled {
  * nothing. The first listing publishes only what changed since collecting began. A failure leaves the cursor
  * in place, and a credential that does not work suspends the source.
  */
-export async function pollSource(
-  context: PollContext,
-  source: Source,
-  signal?: AbortSignal,
-): Promise<Polled> {
+export async function pollSource(context: Context, source: Source, signal?: AbortSignal): Promise<Polled> {
   const renewal = {
     renew: () => renewLease(context, source),
     onError: (error: unknown) =>
@@ -87,7 +64,7 @@ export async function pollSource(
   });
 }
 
-async function poll(context: PollContext, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
+async function poll(context: Context, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
   const { environment, credentialId, connectorId, scope } = source;
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
@@ -206,7 +183,7 @@ interface PollResult extends Span {
  * Commits events, record keys and cursor in one transaction, if the lease still holds. Returns the number of
  * deliveries.
  */
-async function commit(context: PollContext, source: Source, result: PollResult): Promise<number> {
+async function commit(context: Context, source: Source, result: PollResult): Promise<number> {
   const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = result;
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
@@ -281,7 +258,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
  */
 async function recordAll(
   tx: Tx,
-  context: PollContext,
+  context: Context,
   { unified, ...how }: PollResult & { source: Source },
 ): Promise<number> {
   let deliveries = 0;
@@ -297,13 +274,13 @@ async function recordAll(
  * Returns the interval of a source. A poll with records makes it the shortest, and each idle poll makes it
  * longer.
  */
-function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Source, busy: boolean): number {
+function nextInterval({ config }: Context, { intervalMs, cursorUntil }: Source, busy: boolean): number {
   const shortest = config.pollIntervalSeconds * SECOND;
   if (busy || cursorUntil === null) return shortest;
   return Math.round(Math.min(shortest * MAX_SLOWDOWN, Math.max(shortest, intervalMs * SLOWDOWN)));
 }
 
-async function onPollFailed(context: PollContext, source: Source, error: unknown): Promise<void> {
+async function onPollFailed(context: Context, source: Source, error: unknown): Promise<void> {
   const now = context.clock.now();
   const known = error instanceof GatehouseError;
   const suspends = known && error.code === 'credential_invalid' && !(await isActive(context, source));
@@ -349,12 +326,12 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
  * Returns whether the credential is active. The user may have reconnected it during the poll that the app
  * refused.
  */
-async function isActive({ db }: PollContext, { environment, credentialId }: Source): Promise<boolean> {
+async function isActive({ db }: Context, { environment, credentialId }: Source): Promise<boolean> {
   return (await findConnection(db, environment, credentialId))?.state === 'active';
 }
 
 /** Releases the lease when this process stops during a poll, so that another process repeats it. */
-async function releaseLease({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
+async function releaseLease({ db, clock }: Context, { sourceId, leaseToken }: Source): Promise<void> {
   await db
     .updateTable('sources')
     .set({ next_poll_at: clock.now(), lease_token: null, lease_until: null })

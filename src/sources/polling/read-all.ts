@@ -1,4 +1,5 @@
 import { openCredential } from '../../credentials/sealed-values.ts';
+import type { Context } from '../context.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -7,7 +8,6 @@ import { memoryOf, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
 import { continueListing, readSince } from './listing.ts';
 import { isSettled } from './record-times.ts';
-import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from '../source.ts';
 
 /** Limit of records, because all of them are held in memory. */
@@ -29,7 +29,7 @@ interface Read {
  * Returns the records of a source's model by their id at the app, up to MAX_RECORDS or MAX_MIB.
  * @throws GatehouseError `connector_not_found`, and those of readSince.
  */
-export function readAll(context: PollContext, source: Source, signal?: AbortSignal): Promise<Read> {
+export function readAll(context: Context, source: Source, signal?: AbortSignal): Promise<Read> {
   return read(context, source, { signal, keep: (record) => record });
 }
 
@@ -38,7 +38,7 @@ export function readAll(context: PollContext, source: Source, signal?: AbortSign
  * @throws GatehouseError as readAll().
  */
 export async function readIds(
-  context: PollContext,
+  context: Context,
   source: Source,
   signal?: AbortSignal,
 ): Promise<{ ids: Set<string>; complete: boolean }> {
@@ -47,7 +47,7 @@ export async function readIds(
 }
 
 async function read(
-  context: PollContext,
+  context: Context,
   source: Source,
   { signal, keep }: { signal: AbortSignal | undefined; keep: (record: Json) => Json },
 ): Promise<Read> {
@@ -98,7 +98,7 @@ async function read(
   return { records, complete: complete && !from, unreadable };
 }
 
-async function hasConsumers({ db }: PollContext, { sourceId }: Source): Promise<boolean> {
+async function hasConsumers({ db }: Context, { sourceId }: Source): Promise<boolean> {
   const row = await db
     .selectFrom('sources')
     .select('status')

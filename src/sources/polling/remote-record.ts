@@ -1,4 +1,5 @@
 import type { Connector } from '../../connectors/catalog.ts';
+import type { Context } from '../context.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
@@ -9,7 +10,6 @@ import { recordInput } from '../../unified/inputs.ts';
 import { modelOf, saysGone } from '../../unified/map.ts';
 import { callUpstream } from '../../upstream/call.ts';
 import { interpretAnswer, reportsNone } from '../../upstream/response.ts';
-import type { PollContext } from './poll.ts';
 import type { Source } from '../source.ts';
 
 /**
@@ -19,7 +19,7 @@ import type { Source } from '../source.ts';
  * interpretAnswer.
  */
 export async function fetchRecord(
-  context: PollContext,
+  context: Context,
   source: Source,
   { connector, remoteId, signal }: { connector: Connector; remoteId: string; signal: AbortSignal },
 ): Promise<Json> {
@@ -56,10 +56,7 @@ export async function fetchRecord(
  * Returns whether the credential of a source works, so that the app can be called. A deleted credential
  * counts as working.
  */
-export async function isConnected(
-  { db }: PollContext,
-  { environment, credentialId }: Source,
-): Promise<boolean> {
+export async function isConnected({ db }: Context, { environment, credentialId }: Source): Promise<boolean> {
   const credential = await findConnection(db, environment, credentialId);
   return credential === undefined || credential.state === 'active';
 }

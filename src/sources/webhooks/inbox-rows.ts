@@ -1,10 +1,10 @@
 import { sql, type Selectable } from 'kysely';
+import type { Context } from '../context.ts';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { publicError } from '../../lib/errors.ts';
 import { updateInBatches } from '../../store/batches.ts';
 import type { Tables } from '../../store/schema.ts';
 import { reportGapRiskIn } from '../../outbox/operator-events.ts';
-import type { PollContext } from '../polling/poll.ts';
 import type { Source } from '../source.ts';
 
 /** A webhook as it arrived. */
@@ -35,7 +35,7 @@ export interface Due {
  * Returns due webhooks up to BATCH and BATCH_BYTES, oldest first. A webhook longer than BATCH_BYTES comes
  * alone. Webhooks that failed before come last, so that a few bad records do not delay the others.
  */
-export async function nextDue({ db, clock }: PollContext, sourceId: string): Promise<Due> {
+export async function nextDue({ db, clock }: Context, sourceId: string): Promise<Due> {
   for (const failed of ['is', 'is not'] as const) {
     const rows = await db
       .selectFrom('inbox')
@@ -63,7 +63,7 @@ function fitting(rows: readonly { inbox_id: string; bytes: number }[]): Due {
 }
 
 /** Reads due webhooks, in their order. */
-export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]> {
+export async function readDue({ db }: Context, { ids }: Due): Promise<Row[]> {
   const rows = await db
     .selectFrom('inbox')
     .selectAll()
@@ -78,7 +78,7 @@ export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]>
  * attempt.
  */
 export async function defer(
-  { db, store }: PollContext,
+  { db, store }: Context,
   sourceId: string,
   { until, topics }: { until: number; topics?: readonly string[] },
 ): Promise<void> {
@@ -112,7 +112,7 @@ interface Failure {
 
 /** Postpones a webhook, longer with each failure, until it is given up. */
 export async function postpone(
-  context: PollContext,
+  context: Context,
   source: Source,
   { row, error: thrown, isOut }: Failure,
 ): Promise<void> {
@@ -147,7 +147,7 @@ export async function postpone(
 
 /** Gives up a webhook and notifies the operator. Its key becomes free, so that the app can send it again. */
 async function giveUp(
-  context: PollContext,
+  context: Context,
   source: Source,
   { row, attempts, reason }: { row: Row; attempts: number; reason: string },
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { parseJson, type Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { lockSameSource } from '../consumers.ts';
-import type { Round } from '../context.ts';
+import type { Context, Round } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
@@ -17,7 +17,6 @@ import {
   type Due,
   type Row,
 } from './inbox-rows.ts';
-import type { PollContext } from '../polling/poll.ts';
 import { fetchRecord, isConnected } from '../polling/remote-record.ts';
 import { toSource, type Source } from '../source.ts';
 import {
@@ -69,14 +68,14 @@ export function createInboxRound(): Round {
   };
 
   /** Processes some due webhooks of a source. Returns false when there were none. */
-  const processSome = async (context: PollContext, reading: Reading): Promise<boolean> => {
+  const processSome = async (context: Context, reading: Reading): Promise<boolean> => {
     const due = await nextDue(context, reading.sourceId);
     if (due.ids.length === 0) return false;
     const work = () => interpretBatch(context, due, reading);
     return due.bytes > BATCH_BYTES ? afterOtherLong(work) : work();
   };
 
-  const processAll = async (context: PollContext, sourceId: string, signal: AbortSignal): Promise<void> => {
+  const processAll = async (context: Context, sourceId: string, signal: AbortSignal): Promise<void> => {
     const state = { again: false };
     const reading: Reading = { sourceId, signal, pausedUntil: 0 };
     busy.set(sourceId, state);
@@ -101,7 +100,7 @@ export function createInboxRound(): Round {
 }
 
 /** Returns sources with due webhooks. */
-async function sourcesDue({ db, clock }: PollContext, limit: number): Promise<string[]> {
+async function sourcesDue({ db, clock }: Context, limit: number): Promise<string[]> {
   const due = await db
     .selectFrom('inbox')
     .select('source_id')
@@ -118,7 +117,7 @@ async function sourcesDue({ db, clock }: PollContext, limit: number): Promise<st
  * Interprets due webhooks and publishes their events. Returns false when their source is deleted, which
  * deletes them as well.
  */
-async function interpretBatch(context: PollContext, due: Due, reading: Reading): Promise<boolean> {
+async function interpretBatch(context: Context, due: Due, reading: Reading): Promise<boolean> {
   const { sourceId } = reading;
   const found = await context.db
     .selectFrom('sources')
@@ -160,7 +159,7 @@ async function interpretBatch(context: PollContext, due: Due, reading: Reading):
  * there may be thousands.
  */
 async function postponeReads(
-  context: PollContext,
+  context: Context,
   { source, connector }: Sender,
   { pausedUntil }: Reading,
 ): Promise<void> {
@@ -175,7 +174,7 @@ async function postponeReads(
  * postpones those that the store refuses again.
  */
 async function commitAll(
-  context: PollContext,
+  context: Context,
   source: Source,
   interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<number> {
@@ -195,7 +194,7 @@ async function commitAll(
  * Marks the rows and publishes their events in one transaction. When two processes do so, the first one wins.
  */
 async function commit(
-  context: PollContext,
+  context: Context,
   source: Source,
   interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<number> {
@@ -243,7 +242,7 @@ async function mark(
 
 /** Interprets a webhook. Returns undefined when it names a record that cannot be read now. */
 async function interpretRow(
-  context: PollContext,
+  context: Context,
   sender: Sender,
   { row, reading }: { row: Row; reading: Reading },
 ): Promise<Interpretation | undefined> {
@@ -265,7 +264,7 @@ async function interpretRow(
  * must be reconnected.
  */
 async function readRecord(
-  context: PollContext,
+  context: Context,
   { connector, source }: Sender,
   { remoteId, reading }: { remoteId: string; reading: Reading },
 ): Promise<Json | undefined> {

@@ -17,13 +17,10 @@ import {
   type HookSender,
   type SenderRow,
 } from './senders.ts';
-import type { PollContext } from '../polling/poll.ts';
 import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './verify.ts';
 import { interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
 import type { Accepted, Intake } from '../context.ts';
-
-export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
 
 /**
  * Webhooks up to this size are interpreted before the answer. Longer ones are stored and interpreted later.
@@ -56,7 +53,7 @@ const insertInbox = manyRows((db, rows: InboxRow[]) =>
 );
 
 /** Creates the intake of a process. Webhooks that arrive together share a transaction and its sync. */
-export function createIntake(context: IntakeContext): Intake {
+export function createIntake(context: Context): Intake {
   const senders = createHookSenders(context);
   const room = new BodyRoom(MOST_AT_ONCE);
   const arrivals = context.store.groupCommit<Arrival, Stored>(
@@ -129,7 +126,7 @@ function challengeOf({ webhooks }: HookSender, request: HookRequest): Accepted |
     : { status: 200, body: JSON.stringify({ [challenge.member]: value }), contentType: 'application/json' };
 }
 
-async function arrivalOf(context: IntakeContext, sender: HookSender, request: HookRequest): Promise<Arrival> {
+async function arrivalOf(context: Context, sender: HookSender, request: HookRequest): Promise<Arrival> {
   const now = context.clock.now();
   const events = eventsIn(sender.webhooks, request, sender.account);
   const isSmall =
@@ -158,7 +155,7 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
  * custom fields of the operator, whose expressions may take seconds while the app waits.
  */
 async function interpretAll(
-  context: IntakeContext,
+  context: Context,
   sender: HookSender,
   { events, receivedAt }: { events: readonly HookEvent[]; receivedAt: number },
 ): Promise<Interpretation[] | undefined> {
@@ -179,7 +176,7 @@ async function interpretAll(
 }
 
 /** Stores webhooks in one transaction, and publishes the events of those with interpretations. */
-async function storeAll(tx: Tx, context: IntakeContext, arrivals: readonly Arrival[]): Promise<Stored[]> {
+async function storeAll(tx: Tx, context: Context, arrivals: readonly Arrival[]): Promise<Stored[]> {
   const now = context.clock.now();
   const states = await statesOf(tx, context, arrivals);
   const results: Stored[] = [];
@@ -209,7 +206,7 @@ async function storeAll(tx: Tx, context: IntakeContext, arrivals: readonly Arriv
 /** Publishes the events of webhooks of one source, except those that were stored before. */
 async function publishFresh(
   tx: Tx,
-  context: IntakeContext,
+  context: Context,
   { arrivals, fresh }: { arrivals: readonly Arrival[]; fresh: ReadonlySet<string> },
 ): Promise<void> {
   const [first] = arrivals;
@@ -232,7 +229,7 @@ interface SenderState {
  */
 async function statesOf(
   tx: Tx,
-  { db, clock }: IntakeContext,
+  { db, clock }: Context,
   arrivals: readonly Arrival[],
 ): Promise<Map<string, SenderState>> {
   const states = new Map<string, SenderState>();

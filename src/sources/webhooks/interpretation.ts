@@ -1,4 +1,5 @@
 import type { Connector } from '../../connectors/catalog.ts';
+import type { Context } from '../context.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
@@ -7,7 +8,6 @@ import { unifiedId } from '../../unified/unified-ids.ts';
 import { toUnified } from '../../unified/map.ts';
 import { interpretEvent, type EventInterpretation, type HookEvent } from './hook-events.ts';
 import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';
-import type { PollContext } from '../polling/poll.ts';
 import { pollNow, type Source } from '../source.ts';
 
 /** A webhook that only says that something changed causes another poll this much later. */
@@ -39,7 +39,7 @@ type NamedRecord = Extract<EventInterpretation, { kind: 'fetch' }>;
  * model.
  */
 export async function interpret(
-  context: PollContext,
+  context: Context,
   sender: Sender,
   { topic, body, receivedAt }: Pick<HookEvent, 'topic' | 'body'> & { receivedAt: number },
 ): Promise<Interpretation | NamedRecord> {
@@ -81,7 +81,7 @@ export async function interpretRecord(
  */
 export async function publishInterpretations(
   tx: Tx,
-  context: PollContext,
+  context: Context,
   { source, interpretations }: { source: Source; interpretations: readonly Interpretation[] },
 ): Promise<number> {
   if (interpretations.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Context } from '../context.ts';
 import { newRandomToken } from '../../crypto/tokens.ts';
 import { isRunning, type JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR } from '../../lib/clock.ts';
@@ -13,7 +14,6 @@ import {
   remove,
   type Listed,
   type Registered,
-  type RegisterContext,
   type Registration,
 } from './registrations.ts';
 import type { Source } from '../source.ts';
@@ -35,7 +35,7 @@ const LOOK_AFTER_TROUBLE_MS = HOUR;
  * source is polled, and the app is asked again daily. Existing registrations are given up only when they must
  * be renewed and the app rejects that.
  */
-export function registerJob(context: RegisterContext): JobKind {
+export function registerJob(context: Context): JobKind {
   return {
     attempts: 6,
     async run(payload, signal) {
@@ -72,7 +72,7 @@ export function registerJob(context: RegisterContext): JobKind {
  * Registers what is missing. Returns the reason when the app rejects a registration or the credential lacks
  * values.
  */
-async function register(context: RegisterContext, found: Registration): Promise<string | undefined> {
+async function register(context: Context, found: Registration): Promise<string | undefined> {
   const { source, connector, credential, webhooks } = found;
   if (!(await isNative(context, connector, { credential, scope: source.scope })))
     return 'The credential lacks values that webhooks of the app require.';
@@ -100,7 +100,7 @@ async function register(context: RegisterContext, found: Registration): Promise<
  * Removes a registration at an earlier address of ours. A failure is logged only, so that new registrations
  * can be made.
  */
-async function removeEarlier(context: RegisterContext, found: Registration, one: Registered): Promise<void> {
+async function removeEarlier(context: Context, found: Registration, one: Registered): Promise<void> {
   try {
     await remove(context, found, one);
   } catch (error) {
@@ -117,7 +117,7 @@ interface Topic {
 
 /** Adopts the registration of a topic, or creates one. */
 async function renew(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { hook, one }: { hook: Hook; one: Topic },
 ): Promise<void> {
@@ -150,7 +150,7 @@ function hasOtherTopics({ topics }: Hook, wanted: readonly string[]): boolean {
 
 /** Registers one topic, and stores the registration at once. */
 async function add(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { hook, one: { address, topic, topics } }: { hook: Hook; one: Topic },
 ): Promise<void> {
@@ -165,7 +165,7 @@ async function add(
  * the app may have dropped an earlier one a day ago.
  */
 async function storeRegistration(
-  context: RegisterContext,
+  context: Context,
   { source }: Registration,
   { hook, topic, id }: Pick<Registered, 'topic' | 'id'> & { hook: Hook },
 ): Promise<void> {
@@ -174,14 +174,14 @@ async function storeRegistration(
 }
 
 /** Creates our token and secret, and stores them before the app receives them. */
-async function beginHook(context: RegisterContext, source: Source): Promise<Hook> {
+async function beginHook(context: Context, source: Source): Promise<Hook> {
   const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
   await saveHook(context, source, { value: hook });
   return hook;
 }
 
 /** Stores that all topics are registered. A source that was polled after a rejection becomes native again. */
-async function saveRegistered(context: RegisterContext, source: Source, hook: Hook): Promise<void> {
+async function saveRegistered(context: Context, source: Source, hook: Hook): Promise<void> {
   await saveHook(context, source, {
     value: hook,
     more: {
@@ -198,7 +198,7 @@ function isRejection(error: unknown): error is GatehouseError {
 }
 
 /** Keeps the registrations after an outage, or while the credential must be reconnected. */
-function checkLater({ log }: RegisterContext, { sourceId }: Source, error: unknown): number {
+function checkLater({ log }: Context, { sourceId }: Source, error: unknown): number {
   const { code } = publicError(error);
   const facts = code === 'internal' ? { code, err: error } : { code };
   log.warn({ sourceId, ...facts }, 'webhook registrations not checked, will retry');
@@ -208,7 +208,7 @@ function checkLater({ log }: RegisterContext, { sourceId }: Source, error: unkno
 /**
  * Polls a source whose webhooks the app rejects, and removes existing registrations as far as the app allows.
  */
-async function pollInstead(context: RegisterContext, found: Registration, reason: string): Promise<void> {
+async function pollInstead(context: Context, found: Registration, reason: string): Promise<void> {
   const { sourceId } = found.source;
   context.log.warn({ sourceId, reason }, 'webhook registration failed, polling the source');
   await removeQuietly(context, found);

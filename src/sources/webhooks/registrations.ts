@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.ts';
 import { z } from 'zod';
 import { readPage } from '../../actions/pages.ts';
 import { listSource } from '../../actions/read-results.ts';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
 import { filledInput, fillTemplate } from '../../connectors/templates.ts';
-import type { Base } from '../../base.ts';
 import { accountChange } from '../../credentials/account-change.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
@@ -18,12 +18,9 @@ import { fieldsOf } from '../../unified/inputs.ts';
 import { callUpstream } from '../../upstream/call.ts';
 import { interpretAnswer } from '../../upstream/response.ts';
 import { hookPath, type Hook } from './hook.ts';
-import type { PollContext } from '../polling/poll.ts';
 import { toSource, type Source } from '../source.ts';
 
 /* Calls to apps that list, create and remove our webhook registrations. */
-
-export type RegisterContext = PollContext & Pick<Base, 'hashKey' | 'publicUrl'>;
 
 /** Payload of the jobs that register and remove webhooks. */
 export const payloadSchema = z.object({ sourceId: z.string() });
@@ -49,7 +46,7 @@ export interface Registration {
  * the connector file, or its webhooks, are missing and may return.
  */
 export async function load(
-  context: RegisterContext,
+  context: Context,
   payload: Json,
   signal?: AbortSignal,
 ): Promise<Registration | 'gone' | 'away'> {
@@ -97,7 +94,7 @@ export interface Listed {
  * registrations.
  */
 export async function listed(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { token }: Hook,
 ): Promise<Listed | undefined> {
@@ -139,7 +136,7 @@ export async function listed(
  * interpretAnswer.
  */
 export async function create(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { topic, names }: { topic: string; names: { readonly [name: string]: Json } },
 ): Promise<{ id: string; secret: string | undefined }> {
@@ -166,7 +163,7 @@ export async function create(
 
 /** Removes one registration. A registration that the app no longer knows counts as removed. */
 export async function remove(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { topic, id }: Pick<Registered, 'topic' | 'id'>,
 ): Promise<void> {
@@ -191,7 +188,7 @@ export async function remove(
  * Fills the input of the connector file from `names`, the values of the topic, and fields of the credential.
  */
 async function inputOf(
-  context: RegisterContext,
+  context: Context,
   { source, connector, credential, webhooks }: Registration,
   {
     input,
@@ -213,7 +210,7 @@ async function inputOf(
 }
 
 async function call(
-  context: RegisterContext,
+  context: Context,
   found: Registration,
   { actionId, input }: { actionId: string; input: JsonObject },
 ): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
@@ -229,7 +226,7 @@ async function call(
 }
 
 function withCredential<T>(
-  context: RegisterContext,
+  context: Context,
   { connector, credential }: Registration,
   run: (open: ReturnType<typeof openCredential>) => Promise<T>,
 ): Promise<T> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../context.ts';
 import { isRunning, type JobKind } from '../../runtime/jobs.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError, publicError } from '../../lib/errors.ts';
@@ -9,7 +10,6 @@ import {
   OTHER_JOB_WAIT_MS,
   payloadSchema,
   remove,
-  type RegisterContext,
   type Registration,
 } from './registrations.ts';
 import { deleteSource } from '../source-records.ts';
@@ -18,7 +18,7 @@ import { deleteSource } from '../source-records.ts';
 const REMOVAL_MS = 5 * SECOND;
 
 /** Removes our registrations at the app, then the source. */
-export function unregisterJob(context: RegisterContext): JobKind {
+export function unregisterJob(context: Context): JobKind {
   return {
     attempts: 8,
     async run(payload, signal) {
@@ -50,7 +50,7 @@ export function unregisterJob(context: RegisterContext): JobKind {
  * drops addresses that answer 404.
  */
 export async function removeHooksOf(
-  context: RegisterContext,
+  context: Context,
   of: { credentialId: string } | { userId: string },
 ): Promise<void> {
   let query = context.db.selectFrom('sources').select('source_id').where('hook_sealed', 'is not', null);
@@ -70,13 +70,13 @@ export async function removeHooksOf(
   end.abort();
 }
 
-async function removeOf(context: RegisterContext, sourceId: string): Promise<void> {
+async function removeOf(context: Context, sourceId: string): Promise<void> {
   const found = await load(context, { sourceId });
   if (typeof found === 'object') await removeAll(context, found);
 }
 
 /** Removes the registrations of a source, and logs failures. */
-export async function removeQuietly(context: RegisterContext, found: Registration): Promise<void> {
+export async function removeQuietly(context: Context, found: Registration): Promise<void> {
   try {
     await removeAll(context, found);
   } catch (error) {
@@ -84,7 +84,7 @@ export async function removeQuietly(context: RegisterContext, found: Registratio
   }
 }
 
-export function logRemovalFailure({ log }: RegisterContext, sourceId: string, error: unknown): void {
+export function logRemovalFailure({ log }: Context, sourceId: string, error: unknown): void {
   log.warn({ sourceId, code: publicError(error).code }, 'webhook removal failed');
 }
 
@@ -92,7 +92,7 @@ export function logRemovalFailure({ log }: RegisterContext, sourceId: string, er
  * Removes the listed registrations of a source, and the stored ones that the app does not list. Each id is
  * deleted with its registration, because the source may get a consumer again before the last removal.
  */
-async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
+async function removeAll(context: Context, found: Registration): Promise<void> {
   const hook = openHook(context, found.source);
   if (!hook) return;
   const there = await listed(context, found, hook);
