@@ -33,25 +33,7 @@ const outcome: z.ZodType<Outcome> = z.discriminatedUnion('success', [
 ]);
 
 /** A person's session for connecting an account. Times are epoch milliseconds. */
-export interface ConnectSession {
-  sessionId: string;
-  environment: Environment;
-  userId: string;
-  /** The connectors to choose from; null means all. */
-  connectors: string[] | null;
-  /** The only authentication type that is offered; null means all. */
-  type: string | null;
-  /** The credential to reconnect; null for a new one. */
-  credentialId: string | null;
-  prefill: string | null;
-  redirectUri: string | null;
-  clientState: string | null;
-  via: 'link' | 'modal';
-  browserHash: string | null;
-  status: 'open' | 'authorizing' | 'succeeded' | 'failed';
-  outcome: Outcome | null;
-  expiresAt: number;
-}
+export type ConnectSession = ReturnType<typeof toSession>;
 
 export interface NewSession {
   environment: Environment;
@@ -241,13 +223,16 @@ async function deleteSurplus(db: DbOrTx, { userId, via }: NewSession): Promise<v
 
 const ids = z.array(z.string());
 
-function toSession(row: Selectable<Tables['connect_sessions']>): ConnectSession {
+function toSession(row: Selectable<Tables['connect_sessions']>) {
   return {
     sessionId: row.session_id,
     environment: row.environment,
     userId: row.user_id,
+    /** The connectors to choose from; null means all. */
     connectors: row.connectors === null ? null : ids.parse(JSON.parse(row.connectors)),
+    /** The only authentication type that is offered; null means all. */
     type: row.type,
+    /** The credential to reconnect; null for a new one. */
     credentialId: row.credential_id,
     prefill: row.prefill,
     redirectUri: row.redirect_uri,

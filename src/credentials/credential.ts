@@ -3,7 +3,6 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Selectable } from 'kysely';
 import type { Tables } from '../store/schema.ts';
-import type { Environment } from '../store/environments.ts';
 
 /** `needs_reconnect`: the third party rejected it, and a check or new data restores it. `revoked`: permanent. */
 export type CredentialState = Tables['credentials']['state'];
@@ -15,44 +14,7 @@ export interface Account {
 }
 
 /** A stored credential. Its values are only in `sealed`: see sealed-values.ts. Times are epoch milliseconds. */
-export interface Credential {
-  credentialId: string;
-  environment: Environment;
-  userId: string;
-  connectorId: string;
-  /** The authentication type in the connector file: bearer, api_key … */
-  type: string;
-  name: string;
-  state: CredentialState;
-  /** The reason why it is not active, in words for its owner. */
-  reason: string | null;
-  /** The app's message about the reason. */
-  appMessage: string | null;
-  account: Account | null;
-  /**
-   * The hash that credentials of one account share; null in rows of earlier releases until their next write. See
-   * account-key.ts.
-   */
-  accountKey: string | null;
-  /** Whether calls that name no credential use this one. */
-  isDefault: boolean;
-  sealed: string;
-  /** Rises with each change of `sealed`. */
-  version: number;
-  /** The granted scopes; null where the scheme has none. */
-  scopes: string[] | null;
-  /** Expiry of the access token, epoch ms; null when unknown. */
-  expiresAt: number | null;
-  /** Start of renewal, epoch ms: before the expiry, so that no call has to wait. */
-  renewAt: number | null;
-  /** Failed renewals in a row. `refreshAfter` is the time of the next attempt. */
-  refreshFailures: number;
-  refreshAfter: number | null;
-  /** The stored time can be a minute old: see executions.ts. */
-  lastUsedAt: number | null;
-  createdAt: number;
-  updatedAt: number;
-}
+export type Credential = ReturnType<typeof toCredential>;
 
 const account = z.object({ id: z.string(), name: z.string().optional() });
 
@@ -68,27 +30,41 @@ export function credentialFacts({
   return { credentialId, connectionId: credentialId, userId, connectorId, type };
 }
 
-export function toCredential(row: Selectable<Tables['credentials']>): Credential {
+export function toCredential(row: Selectable<Tables['credentials']>) {
   return {
     credentialId: row.credential_id,
     environment: row.environment,
     userId: row.user_id,
     connectorId: row.connector_id,
+    /** The authentication type in the connector file: bearer, api_key … */
     type: row.type,
     name: row.name,
     state: row.state,
+    /** The reason why it is not active, in words for its owner. */
     reason: row.reason,
+    /** The app's message about the reason. */
     appMessage: row.reason === null ? null : row.app_message,
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
+    /**
+     * The hash that credentials of one account share; null in rows of earlier releases until their next write. See
+     * account-key.ts.
+     */
     accountKey: row.account_key,
+    /** Whether calls that name no credential use this one. */
     isDefault: row.is_default === 1,
     sealed: row.sealed,
+    /** Rises with each change of `sealed`. */
     version: row.version,
+    /** The granted scopes; null where the scheme has none. */
     scopes: scopesIn(row.scopes),
+    /** Expiry of the access token, epoch ms; null when unknown. */
     expiresAt: row.expires_at,
+    /** Start of renewal, epoch ms: before the expiry, so that no call has to wait. */
     renewAt: row.renew_at,
+    /** Failed renewals in a row. `refreshAfter` is the time of the next attempt. */
     refreshFailures: row.refresh_failures,
     refreshAfter: row.refresh_after,
+    /** The stored time can be a minute old: see executions.ts. */
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

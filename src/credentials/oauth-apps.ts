@@ -15,19 +15,7 @@ import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
-export interface OAuthApp {
-  connectorId: string;
-  clientId: string;
-  /** Absent for public clients. */
-  clientSecret: Secret | undefined;
-  /** The scopes to request; null means the connector's own. */
-  scopes: string[] | null;
-  /** Values of the host fields (see `appFields`), by name. An absent field has the connector's default. */
-  fields: Record<string, string>;
-  /** Epoch milliseconds. */
-  createdAt: number;
-  updatedAt: number;
-}
+export type OAuthApp = ReturnType<typeof toOAuthApp>;
 
 const fieldsText = z.record(z.string(), z.string());
 
@@ -165,14 +153,18 @@ export function oauthAppNotFound(connectorId: string): GatehouseError {
   );
 }
 
-function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_apps']>): OAuthApp {
+function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_apps']>) {
   const secret = keys.open(row.sealed, binding(row.environment, row.connector_id, row.client_id));
   return {
     connectorId: row.connector_id,
     clientId: row.client_id,
+    /** Absent for public clients. */
     clientSecret: secret === '' ? undefined : new Secret(secret),
+    /** The scopes to request; null means the connector's own. */
     scopes: scopesIn(row.scopes),
+    /** Values of the host fields (see `appFields`), by name. An absent field has the connector's default. */
     fields: fieldsText.parse(JSON.parse(row.fields)),
+    /** Epoch milliseconds. */
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -12,17 +12,7 @@ import type { Environment } from '../store/environments.ts';
 type UserContext = Pick<Base, 'db' | 'clock'>;
 
 /** An end user of the operator's product. Times are epoch milliseconds. */
-export interface User {
-  userId: string;
-  environment: Environment;
-  username: string;
-  metadata: Json;
-  enabled: boolean;
-  /** JWTs issued before this time are rejected, epoch ms; null when none were revoked. */
-  tokensRevokedAt: number | null;
-  createdAt: number;
-  updatedAt: number;
-}
+export type User = ReturnType<typeof toUser>;
 
 /** @throws GatehouseError `user_exists` when the username is taken in this environment. */
 export async function createUser(
@@ -191,13 +181,14 @@ async function rejectTakenName<T>(write: Promise<T>, username: string): Promise<
   }
 }
 
-function toUser(row: Tables['users']): User {
+function toUser(row: Tables['users']) {
   return {
     userId: row.user_id,
     environment: row.environment,
     username: row.username,
     metadata: parseJson(row.metadata),
     enabled: row.enabled === 1,
+    /** JWTs issued before this time are rejected, epoch ms; null when none were revoked. */
     tokensRevokedAt: row.tokens_revoked_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -15,27 +15,7 @@ type ServerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>;
 export type ToolMode = 'auto' | 'direct' | 'discovery';
 
 /** An MCP server. Times are epoch milliseconds. */
-export interface McpServer {
-  serverId: string;
-  environment: Environment;
-  name: string;
-  description: string;
-  customInstructions: string;
-  restrictions: Restrictions;
-  toolMode: ToolMode;
-  ownerUserId: string | null;
-  /** Created with a JWT: no other user may use it. */
-  bound: boolean;
-  enabled: boolean;
-  /** Whether it shows only definitions that the operator has approved. */
-  pinTools: boolean;
-  /** Expiry of its access token, epoch ms; null for never. */
-  tokenExpiresAt: number | null;
-  /** The access token, sealed; see openAccessToken. */
-  tokenSealed: string;
-  createdAt: number;
-  updatedAt: number;
-}
+export type McpServer = ReturnType<typeof toServer>;
 
 export interface ServerFields {
   name: string;
@@ -306,7 +286,7 @@ async function rejectTakenName<T>(write: Promise<T>, name: string): Promise<T> {
   }
 }
 
-function toServer(row: Selectable<Tables['servers']>): McpServer {
+function toServer(row: Selectable<Tables['servers']>) {
   return {
     serverId: row.server_id,
     environment: row.environment,
@@ -316,10 +296,14 @@ function toServer(row: Selectable<Tables['servers']>): McpServer {
     restrictions: restrictionsSchema.parse(JSON.parse(row.restrictions)),
     toolMode: row.tool_mode,
     ownerUserId: row.owner_user_id,
+    /** Created with a JWT: no other user may use it. */
     bound: row.bound === 1,
     enabled: row.enabled === 1,
+    /** Whether it shows only definitions that the operator has approved. */
     pinTools: row.pin_tools === 1,
+    /** Expiry of its access token, epoch ms; null for never. */
     tokenExpiresAt: row.token_expires_at,
+    /** The access token, sealed; see openAccessToken. */
     tokenSealed: row.token_sealed,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,12 +1,10 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { NO_EXPIRY } from '../runtime/lease.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
-import type { Environment } from '../store/environments.ts';
 
 /**
  * Lease expiry of a source whose account was switched. The job in account-switch-job.ts prunes the records of
@@ -16,32 +14,7 @@ import type { Environment } from '../store/environments.ts';
 export const UNTIL_PRUNED = NO_EXPIRY;
 
 /** Source of the events of a connection and scope. Times are epoch milliseconds. */
-export interface Source {
-  sourceId: string;
-  environment: Environment;
-  userId: string;
-  credentialId: string;
-  connectorId: string;
-  scope: EventScope;
-  kind: 'native' | 'polling';
-  status: 'active' | 'suspended' | 'ending';
-  /** Time of the app at which collecting began; null before the first poll. */
-  baselineAt: number | null;
-  /** Time of the app up to which all changes were read; null before the first complete listing. */
-  cursorUntil: number | null;
-  continuation: Continuation | null;
-  nextPollAt: number;
-  intervalMs: number;
-  nextReconcileAt: number | null;
-  failures: number;
-  /** Time at which collecting began, by our clock. Each account switch raises it. */
-  createdAt: number;
-  leaseToken: string | null;
-  /** True while the records of the previous account are pruned. Polls and registrations wait until then. */
-  isPruning: boolean;
-  hookSealed: string | null;
-  hookState: Tables['sources']['hook_state'];
-}
+export type Source = ReturnType<typeof toSource>;
 
 /** Place at which the next poll continues a listing. It is stored as JSON. */
 export type Continuation = z.output<typeof continuation>;
@@ -71,7 +44,7 @@ const continuation = z.object({
     .nullable(),
 });
 
-export function toSource(row: Selectable<Tables['sources']>): Source {
+export function toSource(row: Selectable<Tables['sources']>) {
   return {
     sourceId: row.source_id,
     environment: row.environment,
@@ -81,15 +54,19 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     scope: eventScope.parse(row.scope),
     kind: row.kind,
     status: row.status,
+    /** Time of the app at which collecting began; null before the first poll. */
     baselineAt: row.baseline_at,
+    /** Time of the app up to which all changes were read; null before the first complete listing. */
     cursorUntil: row.cursor_until,
     continuation: row.continuation === null ? null : continuation.parse(JSON.parse(row.continuation)),
     nextPollAt: row.next_poll_at,
     intervalMs: row.interval_ms,
     nextReconcileAt: row.next_reconcile_at,
     failures: row.failures,
+    /** Time at which collecting began, by our clock. Each account switch raises it. */
     createdAt: row.created_at,
     leaseToken: row.lease_token,
+    /** True while the records of the previous account are pruned. Polls and registrations wait until then. */
     isPruning: row.lease_until === UNTIL_PRUNED,
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,

@@ -13,17 +13,7 @@ import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
-export interface FieldMapping {
-  mappingId: string;
-  scope: EventScope;
-  /** Null: every connector of the environment. */
-  connectorId: string | null;
-  /** Null: every credential. */
-  credentialId: string | null;
-  fields: Record<string, string>;
-  createdAt: number;
-  updatedAt: number;
-}
+export type FieldMapping = ReturnType<typeof toMapping>;
 
 /** The unique columns, as in their index. */
 const LEVEL = sql`environment, scope, coalesce(connector_id, ''), coalesce(credential_id, '')`;
@@ -188,11 +178,13 @@ async function assertCompiles(fields: Record<string, string>): Promise<void> {
 
 const fieldsText = z.record(z.string(), z.string());
 
-function toMapping(row: Selectable<Tables['field_mappings']>): FieldMapping {
+function toMapping(row: Selectable<Tables['field_mappings']>) {
   return {
     mappingId: row.mapping_id,
     scope: eventScope.parse(row.scope),
+    /** Null: every connector of the environment. */
     connectorId: row.connector_id,
+    /** Null: every credential. */
     credentialId: row.credential_id,
     fields: fieldsText.parse(JSON.parse(row.fields)),
     createdAt: row.created_at,

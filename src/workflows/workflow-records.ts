@@ -14,22 +14,10 @@ import { storedDefinition, type Definition } from './definition.ts';
 type WorkflowContext = Pick<Base, 'db' | 'clock' | 'catalog'>;
 
 /** A workflow with its newest published version; with its draft when nothing is published. */
-export interface Workflow {
-  workflowId: string;
-  environment: Environment;
-  name: string;
-  latest: Version;
-  createdAt: number;
-  updatedAt: number;
-}
+export type Workflow = ReturnType<typeof toWorkflow>;
 
 /** A version of a workflow. Published versions never change. Times are epoch milliseconds. */
-export interface Version {
-  version: number;
-  draft: boolean;
-  definition: Definition;
-  createdAt: number;
-}
+export type Version = ReturnType<typeof toVersion>;
 
 export interface NewWorkflow {
   environment: Environment;
@@ -292,7 +280,7 @@ async function deleteVersion(tx: DbOrTx, workflowId: string, version: number): P
     .execute();
 }
 
-function toWorkflow(row: Selectable<Tables['workflows']>, latest: Version): Workflow {
+function toWorkflow(row: Selectable<Tables['workflows']>, latest: Version) {
   return {
     workflowId: row.workflow_id,
     environment: row.environment,
@@ -303,7 +291,7 @@ function toWorkflow(row: Selectable<Tables['workflows']>, latest: Version): Work
   };
 }
 
-function toVersion(row: Selectable<Tables['workflow_versions']>): Version {
+function toVersion(row: Selectable<Tables['workflow_versions']>) {
   return {
     version: row.version,
     draft: row.draft === 1,
