@@ -6,7 +6,6 @@ import type { Config } from './config.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
-import { createAudit } from './runtime/audit.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
 import { createPollCommits } from './sources/polling/poll-commits.ts';
 import { createSources } from './sources/loops.ts';
@@ -104,7 +103,6 @@ export async function openContext(
       throttle: createThrottle(clock),
       executions,
       limits,
-      audit: createAudit({ db, clock }),
       readiness: createReadiness({ db, clock, log }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),

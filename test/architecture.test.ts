@@ -74,6 +74,7 @@ const ALLOWED: Record<string, string[]> = {
     'package.ts',
     'connectors',
     'base.ts',
+    'runtime',
     'identity',
     'http/context.ts',
   ],

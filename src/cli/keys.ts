@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
+import { recordAudit } from '../runtime/audit.ts';
 import { openStarted } from './started.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
@@ -17,7 +18,7 @@ export async function rotate(environment: Environment): Promise<number> {
   try {
     const key = await rotateApiKey(context, environment);
     const requestId = randomUUID();
-    await context.audit.record({
+    await recordAudit(context, {
       environment,
       requestId,
       caller: 'cli',

@@ -1,5 +1,4 @@
 import type { Context as Connect } from '../connect/context.ts';
-import type { Audit } from '../runtime/audit.ts';
 import type { Readiness } from '../runtime/readiness.ts';
 import type { Context as Identity } from '../identity/context.ts';
 import type { LiveServer } from '../servers/live.ts';
@@ -9,7 +8,6 @@ import type { Context as Workflows } from '../workflows/context.ts';
 /** The parts that the REST surface uses. */
 export interface Context extends Connect, Workflows, Identity {
   readonly operator: Workflows['operator'];
-  readonly audit: Audit;
   /** The checks behind /ready. */
   readonly readiness: Readiness;
   /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */

@@ -5,7 +5,7 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** One administrative operation: caller, target and status. */
-export interface AuditEntry {
+interface AuditEntry {
   environment: Environment;
   requestId: string;
   /** The caller's label: `key:<keyId>`, `jwt:<userId>`. */
@@ -16,29 +16,22 @@ export interface AuditEntry {
   status: number;
 }
 
-/** The audit log of administration. Actions on connectors have their own: actions/executions.ts. */
-export interface Audit {
-  record(entry: AuditEntry): Promise<void>;
-}
-
-export function createAudit({ db, clock }: Pick<Base, 'db' | 'clock'>): Audit {
-  return {
-    async record(entry) {
-      await db
-        .insertInto('audit')
-        .values({
-          audit_id: newOrderedId('aud', clock.now()),
-          environment: entry.environment,
-          at: clock.now(),
-          request_id: entry.requestId,
-          caller: entry.caller,
-          operation: entry.operation,
-          target: entry.target ?? null,
-          status: entry.status,
-        })
-        .execute();
-    },
-  };
+/** Adds to the audit log of administration. Actions on connectors have their own: actions/executions.ts. */
+export async function recordAudit(
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  { requestId, target, ...entry }: AuditEntry,
+): Promise<void> {
+  const at = clock.now();
+  await db
+    .insertInto('audit')
+    .values({
+      ...entry,
+      audit_id: newOrderedId('aud', at),
+      at,
+      request_id: requestId,
+      target: target ?? null,
+    })
+    .execute();
 }
 
 const ORDER: ListOrder = {

@@ -20,6 +20,7 @@ import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../../servers/settings.ts';
+import { recordAudit } from '../../runtime/audit.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
 import { foreignOrigin } from '../../identity/request.ts';
@@ -217,7 +218,7 @@ export const submitConnectFormRoute = defineRoute({
   async handler({ context, caller, params, body, header, requestId, signal }) {
     const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
     const ended = await submitKeys(context, found, { ...body, signal });
-    await context.audit.record({
+    await recordAudit(context, {
       environment: found.environment,
       requestId,
       caller: caller.kind === 'jwt' ? caller.label : `connect:${found.userId}`,

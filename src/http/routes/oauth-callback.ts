@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { finishAuthorization } from '../../connect/finish.ts';
 import { publicError } from '../../lib/errors.ts';
+import { recordAudit } from '../../runtime/audit.ts';
 import { browserOf } from '../server/browser.ts';
 import { returnAddress } from './connect.ts';
 import { defineRoute } from '../server/route.ts';
@@ -34,7 +35,7 @@ export const oauthCallbackRoute = defineRoute({
         query: searchParamsOf(query),
         browserId: browserOf(context, header('cookie')),
       });
-      await context.audit.record({
+      await recordAudit(context, {
         environment: session.environment,
         requestId,
         caller: `connect:${session.userId}`,

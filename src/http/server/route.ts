@@ -6,16 +6,15 @@ import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
 import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/request.ts';
 import { browserOf } from './browser.ts';
-import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../../lib/errors.ts';
+import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../../lib/http-body.ts';
+import { recordAudit } from '../../runtime/audit.ts';
 import type { Environment } from '../../store/environments.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
 const MAX_TARGET = 500;
-/** Longest field name in a fault, characters. */
-const MAX_FIELD = 200;
 
 /** The checked input of a handler. */
 export interface RouteInput<Params, Query, Body> {
@@ -188,7 +187,7 @@ export function defineRoute<
         throw error;
       } finally {
         if (spec.audited) {
-          await context.audit.record({
+          await recordAudit(context, {
             environment: caller.environment,
             requestId: request.requestId,
             caller: caller.label,
@@ -314,21 +313,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function parse(schema: z.ZodType, value: unknown, where: string): unknown {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw invalidRequest(parsed.error.issues.flatMap(toFaults), where);
-}
-
-function toFaults(issue: z.core.$ZodIssue): Fault[] {
-  const at = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      field: (at ? `${at}.${key}` : key).slice(0, MAX_FIELD),
-      rule: 'is not a known member',
-    }));
-  }
-  if (issue.code === 'invalid_type' && issue.input === undefined && at !== '') {
-    return [{ field: at, rule: 'is required' }];
-  }
-  return [{ field: at || '(whole)', rule: issue.message }];
+  throw invalidRequest(faultsOf(parsed.error.issues), where);
 }
 
 /**
