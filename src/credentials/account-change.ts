@@ -1,10 +1,9 @@
 import type { Connector } from '../connectors/catalog.ts';
 import { templateNames } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
-import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Account, Credential } from './credential.ts';
-import { openValues } from './sealed-values.ts';
+import { valuesIfOpen } from './sealed-values.ts';
 
 type Led = Pick<
   Credential,
@@ -38,13 +37,9 @@ export function placeIn(
 }
 
 function placeOf(context: Pick<Base, 'keys'>, connector: Connector, credential: Led): string | undefined {
-  try {
-    return placeIn(connector, openValues(context, credential));
-  } catch (error) {
-    // A row whose old values no longer open can still take new ones.
-    if (error instanceof KeyError) return undefined;
-    throw error;
-  }
+  // A row whose old values no longer open can still take new ones.
+  const values = valuesIfOpen(context, credential);
+  return values && placeIn(connector, values);
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
-import { KeyError } from '../crypto/key-ring.ts';
 import { hashToken } from '../crypto/tokens.ts';
 import { placeIn } from './account-change.ts';
 import type { Account, Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
-import { openValues } from './sealed-values.ts';
+import { valuesIfOpen } from './sealed-values.ts';
 
 /** The account that a credential opens, with the values that identify it. */
 interface Identified {
@@ -38,14 +37,8 @@ export function accountKeyOfStored(
   credential: Credential,
 ): string | undefined {
   const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
-  if (!scheme) return undefined;
-  try {
-    const values = openValues(context, credential);
-    return accountKeyOf(context, connector, { scheme, values, account: credential.account });
-  } catch (error) {
-    if (error instanceof KeyError) return undefined;
-    throw error;
-  }
+  const values = scheme && valuesIfOpen(context, credential);
+  return values && accountKeyOf(context, connector, { scheme, values, account: credential.account });
 }
 
 /**

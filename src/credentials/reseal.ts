@@ -1,23 +1,33 @@
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
+import type { JobKind } from '../runtime/jobs.ts';
 import { toCredential, type Credential } from './credential.ts';
 import { resealed } from './sealed-values.ts';
 
+const ATTEMPTS = 10;
 const BATCH = 100;
 
 type ResealContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
-/** Reseals credentials that earlier releases sealed to the row alone. After a crash it starts from the beginning. */
-export async function resealCredentials(context: ResealContext, signal: AbortSignal): Promise<void> {
-  let after = '';
-  for (;;) {
-    signal.throwIfAborted();
-    const batch = await credentialsAfter(context, after);
-    for (const credential of batch) await reseal(context, credential);
-    const last = batch.at(-1);
-    if (!last) return;
-    after = last.credentialId;
-  }
+/**
+ * Returns the job that the migration "seals of credentials" plans. It reseals credentials that earlier releases sealed
+ * to the row alone. After a crash it starts from the beginning.
+ */
+export function resealJob(context: ResealContext): JobKind {
+  return {
+    attempts: ATTEMPTS,
+    async run(_payload, signal) {
+      for (let after: string | undefined = ''; after !== undefined;) {
+        signal.throwIfAborted();
+        const batch = await credentialsAfter(context, after);
+        for (const credential of batch) await reseal(context, credential);
+        after = batch.at(-1)?.credentialId;
+      }
+      return undefined;
+    },
+    // Giving up is safe, because an old seal still opens with the values of its row.
+    gaveUp: async () => undefined,
+  };
 }
 
 async function credentialsAfter({ db }: ResealContext, after: string): Promise<Credential[]> {

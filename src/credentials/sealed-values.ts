@@ -37,6 +37,19 @@ export function openValues({ keys }: Pick<Base, 'keys'>, credential: Bound & { s
   }
 }
 
+/** Returns the plain values of a credential; undefined when its row was altered or its key is gone. */
+export function valuesIfOpen(
+  context: Pick<Base, 'keys'>,
+  credential: Bound & { sealed: string },
+): Values | undefined {
+  try {
+    return openValues(context, credential);
+  } catch (error) {
+    if (error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Returns the seal bound to connector and type, if an earlier release sealed the credential to its row alone. Returns
  * undefined when nothing has to change.

@@ -7,7 +7,7 @@ import { inventoryJob } from './polling/inventory.ts';
 import { createClockJumps } from './clock-jumps.ts';
 import { pollSource } from './polling/poll.ts';
 import { registerJob } from './webhooks/register.ts';
-import { resealJob } from './reseal-hooks.ts';
+import { resealJob } from '../credentials/reseal.ts';
 import { createFairRound } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './source-records.ts';
 import { unregisterJob } from './webhooks/unregister.ts';

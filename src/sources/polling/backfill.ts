@@ -11,7 +11,7 @@ import { LARGEST_SKEW_MS, knownAmong } from './record-changes.ts';
 import { BACKFILL_MARK, publish } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
-import { isConnected } from './remote-record.ts';
+import { accountOf, isConnected } from './remote-record.ts';
 import { firstPollWaitMs, toSource, type Source } from '../source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
@@ -167,14 +167,12 @@ async function recordsOf(
   source: Source,
   signal: AbortSignal,
 ): Promise<{ records: Unified[]; isAll: boolean }> {
-  const { environment, connectorId, credentialId, scope } = source;
   const { records, complete, unreadable } = await readAll(context, source, signal);
-  const connector = context.catalog.connector(environment, connectorId);
-  if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const { connector } = await accountOf(context, source);
   const fields = await customFieldsOf(context, source);
   const found: Unified[] = [];
   let isAll = complete && unreadable === 0;
-  const what = { connector, scope, connectionId: credentialId };
+  const what = { connector, scope: source.scope, connectionId: source.credentialId };
   for await (const [, one] of unifiedOf(what, records.values(), fields)) {
     if (one instanceof GatehouseError) isAll = false;
     else found.push(one);

@@ -17,6 +17,7 @@ import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts'
 import { LARGEST_SKEW_MS, hasNew, recordChanges, recordUnreadable } from './record-changes.ts';
 import { continueListing, readSince, type Unreadable } from './listing.ts';
 import { beganAt, knownFrom } from './record-times.ts';
+import { accountOf } from './remote-record.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../source-records.ts';
 
@@ -65,14 +66,10 @@ export async function pollSource(context: Context, source: Source, signal?: Abor
 }
 
 async function poll(context: Context, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
-  const { environment, credentialId, connectorId, scope } = source;
-  const connector = context.catalog.connector(environment, connectorId);
-  const credential = await findConnection(context.db, environment, credentialId);
-  if (!connector || !credential)
-    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const { connector, credential } = await accountOf(context, source);
   if (credential.state !== 'active') throw suspended(credential.reason ?? 'The credential does not work.');
 
-  const model = modelOf(connector, scope);
+  const model = modelOf(connector, source.scope);
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
@@ -100,7 +97,7 @@ async function poll(context: Context, source: Source, signal: AbortSignal | unde
   /** Records up to `until`, which later polls need not read again. */
   const unchanging: Unified[] = [];
   const { unreadable } = listing;
-  const what = { connector, scope, connectionId: credentialId };
+  const what = { connector, scope: source.scope, connectionId: source.credentialId };
   for await (const [record, one] of unifiedOf(what, listing.records.values(), fields)) {
     if (one instanceof GatehouseError) {
       unreadable.push({ record, reason: one.message });

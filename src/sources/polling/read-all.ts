@@ -1,13 +1,12 @@
 import { openCredential } from '../../credentials/sealed-values.ts';
 import type { Context } from '../context.ts';
-import { findConnection } from '../../credentials/records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
-import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import { memoryOf, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
 import { continueListing, readSince } from './listing.ts';
 import { isSettled } from './record-times.ts';
+import { accountOf } from './remote-record.ts';
 import type { Continuation, Source } from '../source.ts';
 
 /** Limit of records, because all of them are held in memory. */
@@ -51,12 +50,8 @@ async function read(
   source: Source,
   { signal, keep }: { signal: AbortSignal | undefined; keep: (record: Json) => Json },
 ): Promise<Read> {
-  const { environment, connectorId, credentialId, scope } = source;
-  const connector = context.catalog.connector(environment, connectorId);
-  const credential = await findConnection(context.db, environment, credentialId);
-  if (!connector || !credential)
-    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
-  const model = modelOf(connector, scope);
+  const { connector, credential } = await accountOf(context, source);
+  const model = modelOf(connector, source.scope);
   const records = new Map<string, Json>();
   let from: Continuation | undefined;
   let complete = true;

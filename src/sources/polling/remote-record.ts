@@ -1,5 +1,6 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import type { Context } from '../context.ts';
+import type { Credential } from '../../credentials/credential.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
@@ -26,8 +27,7 @@ export async function fetchRecord(
   const model = modelOf(connector, source.scope);
   const action = connector.actions.get(model.get.action);
   const credential = await findConnection(context.db, source.environment, source.credentialId);
-  if (!action || !credential)
-    throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
+  if (!action || !credential) throw sourceGone(source);
   let used = credential;
   return withFreshTokens(context, { connector, credential }, async (fresh) => {
     used = fresh;
@@ -50,6 +50,25 @@ export async function fetchRecord(
   }).catch(async (error: unknown) => {
     throw await judgeFailure(context, { connector, credential: used, effect: 'read' }, error);
   });
+}
+
+/**
+ * Returns the connector and the credential of a source.
+ * @throws GatehouseError `connector_not_found` when one of them is missing.
+ */
+export async function accountOf(
+  { catalog, db }: Context,
+  source: Source,
+): Promise<{ connector: Connector; credential: Credential }> {
+  const { environment, connectorId, credentialId } = source;
+  const connector = catalog.connector(environment, connectorId);
+  const credential = await findConnection(db, environment, credentialId);
+  if (!connector || !credential) throw sourceGone(source);
+  return { connector, credential };
+}
+
+function sourceGone({ connectorId }: Source): GatehouseError {
+  return new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
 }
 
 /**
