@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /**
  * The one error class and the one table of codes. `status` is the HTTP status, `rpc` the JSON-RPC code of the same
  * refusal on an MCP endpoint. Every deliberate refusal is one of these. Anything else becomes `internal`, whose detail
@@ -141,6 +143,24 @@ export interface Fault {
 
 /** A longer list would make the answer to a short input long. */
 const MAX_FAULTS = 50;
+
+/** Longest field name in a fault, characters. */
+const MAX_FIELD = 200;
+
+/** Returns the faults of a value that was parsed with `reportInput`, by dotted path below `below`. */
+export function faultsOf(issues: readonly z.core.$ZodIssue[], below = ''): Fault[] {
+  return issues.flatMap((issue) => {
+    const at = [below, ...issue.path].filter((part) => part !== '').join('.');
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        field: (at ? `${at}.${key}` : key).slice(0, MAX_FIELD),
+        rule: 'is not a known member',
+      }));
+    }
+    const isMissing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
+    return [{ field: at || '(whole)', rule: isMissing ? 'is required' : issue.message }];
+  });
+}
 
 /** Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. */
 export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventScope } from '../connectors/events-format.ts';
-import { invalidRequest, type Fault } from '../lib/errors.ts';
+import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 
 /** Limit of a definition, in bytes. */
@@ -154,12 +154,12 @@ export function readDefinition(value: Json): Definition {
     ]);
   }
   const read = outline.safeParse(value, { reportInput: true });
-  const faults = read.success ? [] : toFaults(read.error.issues);
+  const faults = read.success ? [] : faultsOf(read.error.issues);
   const steps: Step[] = [];
   for (const [position, step] of (read.data?.steps ?? []).entries()) {
     const parsed = schemaOf(step).safeParse(step, { reportInput: true });
     if (parsed.success) steps.push(parsed.data);
-    else faults.push(...toFaults(parsed.error.issues, `steps.${position}`));
+    else faults.push(...faultsOf(parsed.error.issues, `steps.${position}`));
   }
   if (!read.success || faults.length > 0) throw definitionFaults(faults);
   return { ...read.data, steps };
@@ -185,17 +185,6 @@ function schemaOf(step: Record<string, Json>): z.ZodType<Step> {
   if ('wait' in step) return waitStep;
   if ('map' in step) return mapStep;
   return 'http' in step ? httpStep : actionStep;
-}
-
-function toFaults(issues: z.core.$ZodIssue[], below = ''): Fault[] {
-  return issues.flatMap((issue) => {
-    const at = [below, ...issue.path].filter((part) => part !== '').join('.');
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ field: at ? `${at}.${key}` : key, rule: 'is not a known member' }));
-    }
-    const missing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
-    return [{ field: at || '(whole)', rule: missing ? 'is required' : issue.message }];
-  });
 }
 
 /** Returns the connectors of a definition's steps and trigger. */

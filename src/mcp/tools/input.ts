@@ -70,7 +70,7 @@ export class InputRequired extends Error {
  * @throws GatehouseError `client_capability_missing` when the client supports none of the questions; InputRequired
  */
 export async function inputRequired(
-  { inputs }: { inputs: Inputs | undefined },
+  { inputs }: { inputs?: Inputs | undefined },
   step: InputStep,
 ): Promise<Answered> {
   const requests: InputRequests = {};

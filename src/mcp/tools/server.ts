@@ -52,21 +52,13 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   let nextId = 0;
 
   const scopeOf = (call: McpCall): ToolScope => ({
+    ...call,
     context,
-    grant: call.grant,
     visible: visibility.of(call.grant.live),
     visibility,
     searchActions,
     workflowTools,
     corrections: [],
-    requestId: call.requestId,
-    signal: call.signal,
-    onProgress: call.onProgress,
-    onLog: call.onLog,
-    onChanged: call.onChanged,
-    onWait: call.onWait,
-    inputs: call.inputs,
-    trace: call.trace,
   });
 
   /** Runs a handler for a running request. Errors become JSON-RPC errors with the contract's codes. */

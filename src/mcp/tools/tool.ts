@@ -1,34 +1,22 @@
 import type { Correction } from '../../connectors/forgive.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
-import type { Grant } from './grant.ts';
-import type { Inputs } from './input.ts';
+import type { McpCall } from './mcp-call.ts';
 import type { Sizing } from './sizing.ts';
 import type { SearchActions } from './action-search.ts';
 import type { Visibility, Visible } from './visible-types.ts';
 import type { WorkflowTools } from './workflow-tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
-/** The context of a tool run. */
-export interface ToolScope {
+/** The context of a tool run, and the request that it belongs to. */
+export interface ToolScope extends Omit<McpCall, 'connection' | 'listen' | 'protocolVersion'> {
   context: Context;
-  grant: Grant;
   visible: Visible;
   visibility: Visibility;
   searchActions: SearchActions;
   workflowTools: WorkflowTools;
   /** Corrections of the arguments so far. */
   corrections: Correction[];
-  requestId: string;
-  signal: AbortSignal;
-  onProgress: ((progress: Progress) => void) | undefined;
-  onLog: ((message: LogMessage) => void) | undefined;
-  onChanged: ((lists: readonly Changed[]) => void) | undefined;
-  onWait: (() => void) | undefined;
-  trace: TraceHeaders | undefined;
-  /** Asks the client's user and model; undefined when this request cannot ask. */
-  inputs: Inputs | undefined;
 }
 
 /** A built-in tool: name, schema and code in one value. */
