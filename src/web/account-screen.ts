@@ -26,7 +26,7 @@ export interface Modal {
   leave(): void;
 }
 
-export type Way = Parameters<Frame['show']>[1];
+export type ShowOptions = Parameters<Frame['show']>[1];
 
 /** Called with the end of a connection. */
 interface Ends {
@@ -37,7 +37,7 @@ interface Ends {
 
 /** The screen of one app: its form, and the consent that the form may begin. */
 interface AccountScreen {
-  show(on: Session, app: AppView, way: Way): void;
+  show(on: Session, app: AppView, way: ShowOptions): void;
   /** Ends the waiting for a consent. */
   stop(): void;
 }
@@ -49,7 +49,7 @@ export function createAccountScreen(
   let stopWaiting = (): void => {};
   return { show: showAccount, stop: () => stopWaiting() };
 
-  function showAccount(on: Session, app: AppView, way: Way): void {
+  function showAccount(on: Session, app: AppView, way: ShowOptions): void {
     const screen = drawAccount({
       session: on,
       app,

@@ -1,4 +1,4 @@
-import type { AppView, Choice, Problem, Session, Way } from './api.ts';
+import type { AppView, Choice, Problem, Session, AuthenticationType } from './api.ts';
 import { h, icon, newId } from './dom.ts';
 import { drawForm, type Form } from './form.ts';
 import { pairOf } from './screens.ts';
@@ -29,7 +29,7 @@ export function drawAccount(account: Account): HTMLElement {
   const place = h('div', { class: 'way' });
   const ways = app.authentication.toSorted((one, other) => Number(other.ready) - Number(one.ready));
   const start = ways.find(({ type, ready }) => ready && type === account.type) ?? ways[0];
-  const show = (way: Way): void => place.replaceChildren(drawWay(account, way));
+  const show = (way: AuthenticationType): void => place.replaceChildren(drawWay(account, way));
   if (start) show(start);
 
   return h(
@@ -68,8 +68,8 @@ function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: bo
 /** Draws the choice of authentication types. A type that is not set up says why, and cannot be chosen. */
 function drawWays(
   { name: app }: AppView,
-  ways: Way[],
-  { start, choose }: { start: Way; choose: (way: Way) => void },
+  ways: AuthenticationType[],
+  { start, choose }: { start: AuthenticationType; choose: (way: AuthenticationType) => void },
 ): HTMLElement {
   const name = newId();
   return h(
@@ -93,7 +93,7 @@ function drawWays(
   );
 }
 
-function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
+function drawWay({ app, session, submit }: Account, way: AuthenticationType): HTMLElement {
   // The sign-in documents are for the developer who registers an OAuth app, not for users who sign in.
   const form = drawForm(way.type === 'oauth2' ? { ...way, docsUrl: null } : way);
   const label = way.type === 'oauth2' ? texts.continueTo(app.name) : texts.connect(app.name);

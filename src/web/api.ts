@@ -3,7 +3,7 @@ import type { ConnectionResult } from './sdk-types.ts';
 /* The connect routes of the service, as this page uses them: same origin, JSON. */
 
 /** One authentication type of an app. */
-export interface Way {
+export interface AuthenticationType {
   type: string;
   title: string;
   docsUrl: string | null;
@@ -36,7 +36,7 @@ export interface AppView {
   categories: string[];
   iconUrl: string;
   color: string;
-  authentication: Way[];
+  authentication: AuthenticationType[];
 }
 
 export interface Branding {
@@ -116,8 +116,8 @@ export interface Problem {
   code: string;
   message: string;
   faults: { field: string; rule: string }[];
-  /** The app's own sentence, where it refused the values. */
-  said?: string | undefined;
+  /** The app's message, where it refused the values. */
+  appText?: string | undefined;
 }
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };
@@ -155,7 +155,7 @@ export function caller(token?: string): Call {
           code: answer.code,
           message: answer.error,
           faults: answer.details?.faults ?? [],
-          said: answer.details?.message,
+          appText: answer.details?.message,
         },
       };
     } catch {

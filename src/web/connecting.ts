@@ -1,4 +1,4 @@
-import { createAccountScreen, isOver, makeSession, type Modal, type Way } from './account-screen.ts';
+import { createAccountScreen, isOver, makeSession, type Modal, type ShowOptions } from './account-screen.ts';
 import { connectedApps, showAccounts } from './account-list.ts';
 import type { AppView, Call, ConnectedAccount, Outcome, Problem, Session } from './api.ts';
 import { drawChooser } from './chooser.ts';
@@ -16,7 +16,7 @@ export interface Purpose {
   /** Whether the modal first shows the connected accounts and their actions. */
   manages?: boolean;
   /** Reports the latest result, good or bad; undefined when the flow starts again. */
-  know(outcome: ConnectionResult | undefined): void;
+  report(outcome: ConnectionResult | undefined): void;
   connected(session: Session, app: AppView, outcome: Connected): void;
   /** Returns to the previous screen, if that is not the end. */
   back?: (() => void) | undefined;
@@ -36,7 +36,7 @@ export interface Connecting {
 
 export function createConnecting(
   modal: Modal,
-  { input, manages = false, know: onOutcome, connected, back, keep }: Purpose,
+  { input, manages = false, report: onOutcome, connected, back, keep }: Purpose,
 ): Connecting {
   const { frame, call, environment, leave } = modal;
   let session: Session | undefined;
@@ -50,8 +50,8 @@ export function createConnecting(
     const answer = await makeSession(call, { environment, ...input });
     if (!answer.ok) return fail(answer.problem, chosen);
     session = answer.value;
-    know(undefined);
-    frame.know(session);
+    report(undefined);
+    frame.setSession(session);
     const { connectors } = session;
     const wanted = connectors.length === 1 ? connectors[0]?.connectorId : chosen?.connectorId;
     const only = connectors.find(({ connectorId }) => connectorId === wanted);
@@ -120,13 +120,13 @@ export function createConnecting(
     const message = isOver(problem)
       ? texts.tookTooLong
       : failureText(problem, brand, app?.name ?? texts.anApp);
-    know({ success: false, error: problem.code, message });
+    report({ success: false, error: problem.code, message });
     const close = back ? { label: texts.goBack, run: back } : { label: texts.close, run: leave };
     const again = { label: texts.tryAgain, run: () => void begin(app) };
     frame.show(drawFailure(app, message, LASTING.has(problem.code) ? [close] : [again, close]));
   }
 
-  function know(outcome: ConnectionResult | undefined): void {
+  function report(outcome: ConnectionResult | undefined): void {
     ended = outcome;
     onOutcome(outcome);
   }
@@ -159,6 +159,6 @@ async function endSession(call: Call, session: Session): Promise<ConnectionResul
   return answer.ok ? answer.value.result : undefined;
 }
 
-function toAccounts(back: () => void): Way {
+function toAccounts(back: () => void): ShowOptions {
   return { back, backLabel: texts.backToAccounts };
 }

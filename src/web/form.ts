@@ -1,4 +1,4 @@
-import type { FieldSchema, Problem, Way } from './api.ts';
+import type { FieldSchema, Problem, AuthenticationType } from './api.ts';
 import { h, icon, newId } from './dom.ts';
 import { texts } from './texts.ts';
 
@@ -26,14 +26,14 @@ interface Field {
   show(fault: string | undefined): void;
 }
 
-const MOST_CHARS = 10_000;
-// eslint-disable-next-line no-control-regex -- what it finds is the point
+const MAX_CHARS = 10_000;
+// eslint-disable-next-line no-control-regex -- this pattern finds control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 export function drawForm({
   inputSchema: { properties = {}, required = [] },
   docsUrl,
-}: Pick<Way, 'inputSchema' | 'docsUrl'>): Form {
+}: Pick<AuthenticationType, 'inputSchema' | 'docsUrl'>): Form {
   const fields = Object.entries(properties).map(([name, schema]) =>
     drawField(name, schema, required.includes(name)),
   );
@@ -175,7 +175,7 @@ function faultOf(
 ): string | undefined {
   const { faults } = texts;
   if (value === '') return required ? faults.required(schema.title) : undefined;
-  if (value.length > (schema.maxLength ?? MOST_CHARS)) return faults.tooLong(schema.maxLength ?? MOST_CHARS);
+  if (value.length > (schema.maxLength ?? MAX_CHARS)) return faults.tooLong(schema.maxLength ?? MAX_CHARS);
   if (schema.contentMediaType === undefined && CONTROL.test(value)) return faults.lines;
   if (schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)) return undefined;
   if (schema.format === 'hostname' || schema.format === 'uri' || schema.format === 'email') {

@@ -6,7 +6,7 @@ import { texts } from './texts.ts';
 /** The frame of every screen: the application's name above, the user below. */
 export interface Frame {
   /** Shows the application and the user, when the service has named them. */
-  know(session: Pick<Session, 'branding' | 'user'>): void;
+  setSession(session: Pick<Session, 'branding' | 'user'>): void;
   /** Replaces the screen. Its heading takes the focus, so that a screen reader continues there. */
   show(screen: HTMLElement, options?: Back): void;
 }
@@ -44,7 +44,7 @@ export function drawFrame(close?: () => void): Frame {
   document.body.replaceChildren(h('div', { class: 'card' }, header, main, footer));
 
   return {
-    know({ branding, user }) {
+    setSession({ branding, user }) {
       applyColour(branding);
       brand.replaceChildren(brandMark(branding), h('span', {}, branding.name));
       footer.replaceChildren(

@@ -11,7 +11,7 @@ import { failureText, texts } from './texts.ts';
 export function createInstalling(
   modal: Modal,
   workflowId: string,
-  { know, installed }: { know(outcome: InstallationResult | undefined): void; installed(): void },
+  { report, installed }: { report(outcome: InstallationResult | undefined): void; installed(): void },
 ): { begin(): Promise<void>; cancel(): Promise<NotConnected> } {
   const { frame, call, leave, start } = modal;
   const path = `/workflows/${encodeURIComponent(workflowId)}/install`;
@@ -34,9 +34,9 @@ export function createInstalling(
     connecting = undefined;
     const answer = await call<InstallForm>('GET', path);
     if (!answer.ok) return fail(answer.problem);
-    know(undefined);
+    report(undefined);
     const form = answer.value;
-    frame.know(form);
+    frame.setSession(form);
     for (const [id, credentialId] of Object.entries(form.installation?.credentials ?? {}))
       if (!chosen.has(id)) chosen.set(id, credentialId);
     const result = returned;
@@ -76,7 +76,7 @@ export function createInstalling(
     typed = values;
     connecting = createConnecting(modal, {
       input: { app: connectorId },
-      know: () => {},
+      report: () => {},
       connected(_session, _app, outcome) {
         chosen.set(connectorId, outcome.credentialId);
         void begin();
@@ -89,7 +89,7 @@ export function createInstalling(
 
   function showInstalled({ name, branding }: InstallForm, made: Omit<Installed, 'success'>): void {
     const { installationId, version } = made;
-    know({ success: true, installationId, workflowId, version });
+    report({ success: true, installationId, workflowId, version });
     frame.show(
       drawStatement({
         figure: badged(undefined, 'good'),
@@ -103,7 +103,7 @@ export function createInstalling(
 
   function fail(problem: Problem): void {
     const message = failureText(problem, texts.theService, texts.anApp);
-    know({ success: false, error: problem.code, message });
+    report({ success: false, error: problem.code, message });
     const again = { label: texts.tryAgain, run: () => void begin() };
     frame.show(drawFailure(undefined, message, [again, { label: texts.close, run: leave }]));
   }

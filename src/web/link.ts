@@ -2,7 +2,7 @@ import { drawAccount } from './account.ts';
 import { caller, type AppView, type Choice, type Outcome, type Problem, type Session } from './api.ts';
 import { drawChooser } from './chooser.ts';
 import { drawFrame, type Frame } from './frame.ts';
-import { choiceOfOpener, tellOpener } from './messages.ts';
+import { choiceOfOpener, notifyOpener } from './messages.ts';
 import { badged, drawList, drawLoading, drawStatement } from './screens.ts';
 import { failureText, texts } from './texts.ts';
 import type { ConnectionResult } from './sdk-types.ts';
@@ -21,7 +21,7 @@ export async function runLink(link: string): Promise<void> {
   const opened = await call<Session>('POST', `/connect/s/${link}/open`);
   if (!opened.ok) return showFailure(frame, opened.problem, { session: undefined });
   const session = opened.value;
-  frame.know(session);
+  frame.setSession(session);
   if (session.result) return showOutcome(frame, session, { result: session.result });
 
   const [connectorId, type] = location.hash.slice(1).split('/');
@@ -32,7 +32,7 @@ export async function runLink(link: string): Promise<void> {
     frame.show(drawLoading(texts.opening(chosen.name), chosen));
     const problem = await authorize(session, choice);
     if (!problem) return undefined;
-    tellOpener(session.sessionId, 'refused', problem);
+    notifyOpener(session.sessionId, 'refused', problem);
     return showFailure(frame, problem, { session, app: chosen });
   }
   const only = session.connectors.length === 1 ? session.connectors[0] : preset;
@@ -54,11 +54,11 @@ export async function runEnded(query: URLSearchParams): Promise<void> {
     );
   }
   frame.show(drawLoading(texts.loading));
-  tellOpener(sessionId, 'finished');
+  notifyOpener(sessionId, 'finished');
   const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
   if (!answer.ok) return showFailure(frame, answer.problem, { session: undefined });
   const session = answer.value;
-  frame.know(session);
+  frame.setSession(session);
   showOutcome(frame, session, { result: session.result ?? closed() });
   if (session.via === 'modal') window.close();
 }
@@ -111,7 +111,7 @@ async function store(
   const path = `/connect/sessions/${session.sessionId}/credentials`;
   const answer = await call<Outcome>('POST', path, { body: choice });
   if (!answer.ok) return answer.problem;
-  goOn(frame, session, { outcome: answer.value, app });
+  finish(frame, session, { outcome: answer.value, app });
   return undefined;
 }
 
@@ -119,10 +119,10 @@ async function cancel(frame: Frame, session: Session, app: AppView): Promise<voi
   const path = `/connect/sessions/${session.sessionId}/cancel`;
   const answer = await call<Outcome>('POST', path);
   if (!answer.ok) return showFailure(frame, answer.problem, { session, app });
-  goOn(frame, session, { outcome: answer.value, app });
+  finish(frame, session, { outcome: answer.value, app });
 }
 
-function goOn(
+function finish(
   frame: Frame,
   session: Session,
   { outcome: { result, redirectTo }, app }: { outcome: Outcome; app: AppView },
@@ -132,7 +132,7 @@ function goOn(
     location.replace(redirectTo);
     return;
   }
-  tellOpener(session.sessionId, 'finished');
+  notifyOpener(session.sessionId, 'finished');
   showOutcome(frame, session, { result, known: app });
   if (session.via === 'modal') window.close();
 }

@@ -94,7 +94,7 @@ export function choiceOfOpener(sessionId: string): Promise<Choice | undefined> {
 }
 
 /** Reports the state of this session to the opener. */
-export function tellOpener(sessionId: string, gatehouse: 'finished' | 'refused', problem?: Problem): void {
+export function notifyOpener(sessionId: string, gatehouse: 'finished' | 'refused', problem?: Problem): void {
   const opener: Window | null = window.opener;
   opener?.postMessage({ gatehouse, sessionId, problem }, location.origin);
 }

@@ -42,12 +42,12 @@ export async function runModal(environment: string): Promise<void> {
   const { app, category, connectors, workflowId } = start;
   flow =
     workflowId === undefined
-      ? createConnecting(modal, { input: { app, category, connectors }, know, connected, manages: true })
-      : createInstalling(modal, workflowId, { know, installed: closeSoon });
+      ? createConnecting(modal, { input: { app, category, connectors }, report, connected, manages: true })
+      : createInstalling(modal, workflowId, { report, installed: closeSoon });
   await flow.begin();
 
   function connected({ branding }: Session, one: AppView, outcome: Connected): void {
-    know(outcome);
+    report(outcome);
     frame.show(
       drawStatement({
         figure: badged(one, 'good'),
@@ -66,7 +66,7 @@ export async function runModal(environment: string): Promise<void> {
   /**
    * Reports the result to the surrounding page at once, because that page may go away before the user leaves this one.
    */
-  function know(outcome: Result | undefined): void {
+  function report(outcome: Result | undefined): void {
     result = outcome;
     tell({ gatehouse: 'settled', result });
   }

@@ -16,7 +16,7 @@ import type {
 const HERE = import.meta.url;
 /** Key of a Mark in sessionStorage while the whole page is at the connect page. */
 const MARK = 'gatehouse.redirect';
-/** The connect page answers before it is loaded. A page that does not answer is the browser's own error page. */
+/** Time for an answer after the load event. The connect page answers earlier; the browser's error page never does. */
 const HANDSHAKE_MS = 2_000;
 const LOAD_MS = 30_000;
 /** How long a closed modal may still ask the server for its result. */
@@ -61,9 +61,9 @@ export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
     );
   }
   target = { token, environment, url: addressOf(claims['iss']) };
-  const goOn = onToken;
+  const proceed = onToken;
   onToken = undefined;
-  goOn?.();
+  proceed?.();
 };
 
 export const authenticate: Gatehouse['authenticate'] = ({ app, category, callback } = {}) => {
@@ -125,9 +125,9 @@ function ask<Good>(
 export const resume: Gatehouse['resume'] = (callback) => {
   const address = new URL(location.href);
   const query = address.searchParams;
-  const { state, workflowId } = remembered();
+  const { state, workflowId } = readMark();
   if (state === undefined || !query.has('success') || query.get('state') !== state) return undefined;
-  remember(undefined);
+  saveMark(undefined);
   const id = query.get('connectionId') ?? '';
   const error = query.get('error') ?? 'closed';
   const result: ConnectionResult =
@@ -142,9 +142,9 @@ export const resume: Gatehouse['resume'] = (callback) => {
   }
   return new Promise<InstallationResult>((resolve) => {
     const choice = { workflowId, resumed: { state, result } };
-    const goOn = () => resolve(ask<Installed>('install', choice, callback));
-    if (target) goOn();
-    else onToken = goOn;
+    const proceed = () => resolve(ask<Installed>('install', choice, callback));
+    if (target) proceed();
+    else onToken = proceed;
   });
 };
 
@@ -161,7 +161,7 @@ function openModal<Good>(
   const { overflow, scrollbarGutter } = page;
   const listening = new AbortController();
   const { signal } = listening;
-  // Frameworks replace the whole body of a page. The modal is then gone without an event of its own.
+  // A framework that replaces the body of the page removes the modal without an event.
   const removal = new MutationObserver(() => host.isConnected || finish());
   let ready = false;
   /** The result, while the user still reads it. */
@@ -212,13 +212,13 @@ function openModal<Good>(
       } else if (data.gatehouse === 'result' && typeof data.result?.success === 'boolean') {
         finish(data.result);
       } else if (data.gatehouse === 'redirect' && String(data.url).startsWith(`${url}/connect/s/`)) {
-        redirecting = remember({ state, workflowId: choice.workflowId });
+        redirecting = saveMark({ state, workflowId: choice.workflowId });
         location.assign(data.url);
       }
     },
     { signal },
   );
-  // The whole page goes away. A page that goes to the connect page gets its result at the return, in resume().
+  // The user leaves the page. If it goes to the connect page, resume() returns the result after the return.
   window.addEventListener('pagehide', () => redirecting || finish(), { signal });
   frame.addEventListener('load', () => ready || wait(HANDSHAKE_MS, notLoaded(url)), { signal });
   dialog.addEventListener(
@@ -332,7 +332,7 @@ function notLoaded(url: string): NotConnected {
   return { success: false, error: 'not_loaded', message };
 }
 
-function remembered(): Partial<Mark> {
+function readMark(): Partial<Mark> {
   try {
     return JSON.parse(sessionStorage.getItem(MARK) ?? '{}');
   } catch {
@@ -341,7 +341,7 @@ function remembered(): Partial<Mark> {
 }
 
 /** Returns whether the result of a redirect will be found; storage can be forbidden. */
-function remember(mark: Mark | undefined): boolean {
+function saveMark(mark: Mark | undefined): boolean {
   try {
     if (mark === undefined) sessionStorage.removeItem(MARK);
     else sessionStorage.setItem(MARK, JSON.stringify(mark));

@@ -126,21 +126,21 @@ export const texts = {
   tookTooLong: 'This took too long, and nothing was connected. Please begin again.',
   failedGeneric: 'Something went wrong. Please try again.',
   notEmbedded: 'This page opens inside an application. It does nothing on its own.',
-  /** Results of values that were tried at the app, by error code; `said` is the app's own text. */
+  /** Results of values that were tried at the app, by error code. `appText` is the app's message. */
   refusals: {
-    credential_invalid: (app: string, said: string | undefined) =>
-      said === undefined
+    credential_invalid: (app: string, appText: string | undefined) =>
+      appText === undefined
         ? `${app} did not accept this. Check that it is complete, still valid, and may read the account.`
-        : `${app} did not accept this. It says: “${said}”`,
-    upstream_rejected: (app: string, said: string | undefined) =>
-      said === undefined
+        : `${app} did not accept this. It says: “${appText}”`,
+    upstream_rejected: (app: string, appText: string | undefined) =>
+      appText === undefined
         ? `${app} refused this. Check what you entered.`
-        : `${app} refused this. It says: “${said}”`,
+        : `${app} refused this. It says: “${appText}”`,
     upstream_failed: (app: string) =>
       `${app} does not work as it should just now. Please try again in a moment.`,
     upstream_timeout: (app: string) => `${app} did not answer in time. Please try again in a moment.`,
     upstream_rate_limited: (app: string) =>
-      `${app} is asked too often just now. Please try again in a minute.`,
+      `${app} limits its requests at the moment. Please try again in a minute.`,
   },
   /** Sentences by error code. Other codes show the sentence of the service. */
   failures: {
@@ -161,7 +161,7 @@ export const texts = {
     connect_session_expired: () =>
       'This link was used already, or it is older than 15 minutes. Please ask for a new one.',
     connect_session_taken: () =>
-      'This link was opened in another browser, and works there alone. If that was not you, ask for a new one.',
+      'This link was opened in another browser, and works only there. If that was not you, ask for a new one.',
     oauth_state_invalid: () =>
       'This sign-in is not valid any more: it was used, replaced by a newer one, or took longer than ten minutes. Go back to where you came from and connect again.',
     user_not_found: () => 'This user does not exist any more.',
@@ -179,10 +179,10 @@ export function failureText(problem: { code: string; message: string }, brand: s
 
 /** Returns the sentence for values that were refused. */
 export function refusalText(
-  problem: { code: string; message: string; said?: string | undefined },
+  problem: { code: string; message: string; appText?: string | undefined },
   brand: string,
   app: string,
 ): string {
   const known = Object.entries(texts.refusals).find(([code]) => code === problem.code)?.[1];
-  return known?.(app, problem.said) ?? failureText(problem, brand, app);
+  return known?.(app, problem.appText) ?? failureText(problem, brand, app);
 }
