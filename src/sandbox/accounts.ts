@@ -46,7 +46,7 @@ export interface Account {
   /** Returns the next id of a kind of record: `cus_1121`. */
   nextId(prefix: string): string;
   /** Counts a new record. @returns false when the account is full. */
-  hasRoom(): boolean;
+  countRecord(): boolean;
   /** Counts a request. @returns the milliseconds to wait when there were too many, else 0. */
   admit(): number;
 }
@@ -119,7 +119,7 @@ function openAccount(clock: Clock, id: string, { customers, orders, products }: 
       counters.set(prefix, next + 1);
       return `${prefix}_${next}`;
     },
-    hasRoom() {
+    countRecord() {
       if (written >= MAX_WRITTEN) return false;
       written++;
       return true;

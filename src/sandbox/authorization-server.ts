@@ -67,14 +67,14 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     if (!asked || browser === undefined || digest(browser) !== asked.browser) {
       throw new Refusal(
         { status: 400, kind: 'foreign_form' },
-        'This browser was not asked for its consent, or keeps no cookies.',
+        'This browser was not asked for consent, or it accepts no cookies.',
       );
     }
     if (context.clock.now() >= asked.until) {
       throw new Refusal({ status: 400, kind: 'too_late' }, 'This page was open for more than ten minutes.');
     }
     if (sent['decision'] !== 'allow') {
-      return goBack(res, asked, { error: 'access_denied', error_description: 'The person said no.' });
+      return goBack(res, asked, { error: 'access_denied', error_description: 'The user denied access.' });
     }
     const account = accountName.safeParse(sent['account'] ?? '');
     if (!account.success) {
@@ -154,7 +154,7 @@ const accountName = z
  * @throws Refusal with a message for the person, because a browser is never sent to an unknown address.
  */
 function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
-  const { client_id: clientId, redirect_uri: redirectUri = '' } = once(query);
+  const { client_id: clientId, redirect_uri: redirectUri = '' } = uniqueParams(query);
   if (clientId !== CLIENT.clientId) {
     throw new Refusal(
       { status: 400, kind: 'unknown_client' },
@@ -169,7 +169,7 @@ function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
   }
   throw new Refusal(
     { status: 400, kind: 'foreign_redirect' },
-    `The app that sent you here wants you back at an address that is not its own: redirect_uri must be ` +
+    `The app that sent you here wants to send you back to an address that is not its own: redirect_uri must be ` +
       `${publicUrl}${CLIENT.callbackPath}.`,
   );
 }
@@ -179,7 +179,7 @@ function inputOf(
   query: URLSearchParams,
   redirectUri: string,
 ): Input | { error: string; error_description: string } {
-  const sent = once(query);
+  const sent = uniqueParams(query);
   const refused = (error: string, error_description: string) => ({ error, error_description });
   if (sent['response_type'] !== 'code') {
     return refused('unsupported_response_type', 'response_type must be code.');
@@ -225,14 +225,14 @@ function parametersOf(req: Request): Record<string, string> {
       'Send a body of application/x-www-form-urlencoded.',
     );
   }
-  return once(new URLSearchParams(body));
+  return uniqueParams(new URLSearchParams(body));
 }
 
 /** Rejects repeated parameters (RFC 6749 section 3.1). */
-function once(params: URLSearchParams): Record<string, string> {
+function uniqueParams(params: URLSearchParams): Record<string, string> {
   const entries = Object.fromEntries(params);
   if (Object.keys(entries).length === params.size) return entries;
-  throw new Refusal({ status: 400, kind: 'invalid_request' }, 'A parameter is there twice.');
+  throw new Refusal({ status: 400, kind: 'invalid_request' }, 'A parameter is repeated.');
 }
 
 function namesOf(scope: string): string[] {

@@ -18,7 +18,7 @@ export interface ConsentView {
 
 export const MAX_ACCOUNT_CHARS = 60;
 
-const MEANING = {
+const SCOPE_TEXTS = {
   read: ['Read', 'customers, orders, products and messages'],
   write: ['Change', 'customers, orders, contacts and tickets, and send messages'],
 } satisfies Record<Scope, [string, string]>;
@@ -58,10 +58,10 @@ export function consentPage(view: ConsentView): string {
 <label for="account">Name of the shop</label>
 <input id="account" name="account" value="${escapeHtml(account)}" maxlength="${MAX_ACCOUNT_CHARS}" required autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${fault ? 'fault ' : ''}help"${fault ? ' aria-invalid="true" autofocus' : ''}>
 ${fault ? `<p class="fault" id="fault">${escapeHtml(fault)}</p>` : ''}
-<p class="help" id="help">Any name will do. Each name opens a shop of its own, the same name the same shop again.</p>
+<p class="help" id="help">Any name will do. Each name opens its own shop. The same name opens the same shop again.</p>
 <h2>${client} will be able to</h2>
 <ul>
-${scopes.map((scope) => `<li><strong>${MEANING[scope][0]}</strong> ${MEANING[scope][1]}</li>`).join('\n')}
+${scopes.map((scope) => `<li><strong>${SCOPE_TEXTS[scope][0]}</strong> ${SCOPE_TEXTS[scope][1]}</li>`).join('\n')}
 </ul>
 <div class="choices">
 <button name="decision" value="allow">Allow</button>

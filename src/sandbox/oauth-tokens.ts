@@ -68,19 +68,19 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
   const grants = new Map<string, { revoked: boolean; unspent: number }>();
   const isLive = ({ until }: { until: number }) => clock.now() < until;
 
-  const remember = (grant: string, state: { revoked: boolean; unspent: number }) => {
+  const store = (grant: string, state: { revoked: boolean; unspent: number }) => {
     grants.delete(grant);
     grants.set(grant, state);
     if (grants.size > MAX_GRANTS) grants.delete(grants.keys().next().value ?? '');
   };
-  const end = (grant: string) => remember(grant, { revoked: true, unspent: 0 });
+  const end = (grant: string) => store(grant, { revoked: true, unspent: 0 });
 
   const answer = (
     { grant, account, scopes }: Consent & { grant: string },
     generation: number,
     granted: Scope[] = scopes,
   ): TokenAnswer => {
-    remember(grant, { revoked: false, unspent: generation });
+    store(grant, { revoked: false, unspent: generation });
     const now = clock.now();
     return {
       access_token: sign('access', { grant, account, scopes: granted, until: now + ACCESS_MS }),
@@ -101,7 +101,7 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
       }),
     redeem(text, { redirectUri, verifier }) {
       const code = open('code', codeShape, text);
-      if (!code) throw invalidGrant('The code is none of ours.');
+      if (!code) throw invalidGrant('The code is unknown.');
       if (grants.has(code.grant)) {
         end(code.grant);
         throw invalidGrant('The code was used before. The tokens that were made from it have ended.');
@@ -117,7 +117,7 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
     },
     refresh(text, scopes) {
       const token = open('refresh', refreshShape, text);
-      if (!token) throw invalidGrant('The refresh token is none of ours.');
+      if (!token) throw invalidGrant('The refresh token is unknown.');
       const known = grants.get(token.grant);
       if (known?.revoked) throw invalidGrant('The refresh token was revoked.');
       if (known && token.generation < known.unspent) {

@@ -16,7 +16,7 @@ type Announce = ReturnType<typeof createAnnouncer>;
 const MAX_ANSWERS = 200;
 
 /** Serves the writes. A repeated Idempotency-Key gets the first response again. */
-export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce): Router {
+export function writeRoutes(accountOf: AccountOf, clock: Clock, announce: Announce): Router {
   const router = Router();
   const writes: Record<string, Write> = {
     '/customers': createCustomer,
@@ -39,7 +39,7 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce):
       }
       const answer = earlier ?? write(account, req, isoTime(clock.now()));
       const { customer } = createdCustomer.parse(answer.body);
-      if (customer && !earlier) tell(account, 'customer.created', customer);
+      if (customer && !earlier) announce(account, 'customer.created', customer);
       if (earlier) res.set('Idempotency-Replayed', 'true');
       if (key !== undefined && !earlier && key.length <= 200) {
         account.answers.set(key, { request, ...answer });
@@ -56,14 +56,14 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce):
     const index = customers.findIndex(({ id }) => id === req.params.id);
     if (index === -1) throw notFound('customer', req.params.id);
     customers.splice(index, 1);
-    tell(account, 'customer.deleted', { id: req.params.id });
+    announce(account, 'customer.deleted', { id: req.params.id });
     res.status(204).end();
   });
   return router;
 }
 
 const createdCustomer = z.object({ customer: z.record(z.string(), z.unknown()).optional() });
-const line = (most: number) => z.string().trim().min(1).max(most);
+const line = (max: number) => z.string().trim().min(1).max(max);
 const email = z.email('must be an e-mail address').max(200).toLowerCase();
 
 const newCustomer = z.strictObject({
@@ -84,7 +84,7 @@ const createCustomer: Write = (account, req, now) => {
       email: 'is taken',
     });
   }
-  assertRoom(account);
+  assertNotFull(account);
   const customer = {
     id: account.nextId('cus'),
     ...input,
@@ -129,7 +129,7 @@ const createOrder: Write = (account, req, now) => {
     }
     return { product_id: product.id, title: product.title, quantity, unit_price: priceIn(product, currency) };
   });
-  assertRoom(account);
+  assertNotFull(account);
   const id = account.nextId('ord');
   const order: Order = {
     id,
@@ -150,7 +150,7 @@ const newMessage = z.strictObject({ to: email, subject: line(200).nullish(), tex
 
 const sendMessage: Write = (account, req, now) => {
   const { to, subject = null, text } = bodyOf(newMessage, req);
-  assertRoom(account);
+  assertNotFull(account);
   const message = { id: account.nextId('msg'), to, subject, text, created_at: now };
   account.messages.unshift(message);
   return { status: 201, body: { message } };
@@ -172,7 +172,7 @@ const upsertContact: Write = (account, req, now) => {
     account.contacts[index] = contact;
     return { status: 200, body: { contact, created: false } };
   }
-  assertRoom(account);
+  assertNotFull(account);
   const contact = { id: account.nextId('con'), name: null, tags: [], ...input, ...times(now) };
   account.contacts.push(contact);
   return { status: 201, body: { contact, created: true } };
@@ -192,7 +192,7 @@ const createTicket: Write = (account, req, now) => {
       customer_id: 'is unknown',
     });
   }
-  assertRoom(account);
+  assertNotFull(account);
   const ticket = {
     id: account.nextId('tic'),
     ...input,
@@ -208,8 +208,8 @@ function times(now: string): { created_at: string; updated_at: string } {
   return { created_at: now, updated_at: now };
 }
 
-function assertRoom(account: Account): void {
-  if (account.hasRoom()) return;
+function assertNotFull(account: Account): void {
+  if (account.countRecord()) return;
   throw new Refusal(
     { status: 507, kind: 'full' },
     'This sandbox account is full. Use another key: any value that begins with sandbox_.',
