@@ -17,7 +17,7 @@ import { thrownMessage, type Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
 import { replayUnified } from '../unified/replay-mapping.ts';
 import { scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
-import { StartError } from './faults.ts';
+import { CommandError } from './faults.ts';
 
 const CONNECTOR = 'connector.yaml';
 
@@ -65,7 +65,7 @@ export async function checkConnector(path: string, { json }: { json: boolean }):
 
 /**
  * Returns the file itself, that of a folder, or those of the folders in it.
- * @throws StartError where there is none.
+ * @throws CommandError where there is none.
  */
 async function filesAt(path: string): Promise<string[]> {
   const isFolder = await stat(path).then(
@@ -79,7 +79,8 @@ async function filesAt(path: string): Promise<string[]> {
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(path, name, CONNECTOR))
     .filter((file) => existsSync(file));
-  if (files.length === 0) throw new StartError(`There is no ${CONNECTOR} in ${path}, nor in a folder of it.`);
+  if (files.length === 0)
+    throw new CommandError(`There is no ${CONNECTOR} in ${path}, nor in a folder of it.`);
   return files.sort();
 }
 
@@ -99,16 +100,16 @@ function print(file: string, checked: Checked): void {
 }
 
 /**
- * Returns every fault of a connector file: of its format and its meaning, of schemas, expressions and GraphQL
+ * Returns every fault of a connector file: of its format and semantics, of schemas, expressions and GraphQL
  * documents that do not compile, and of the examples next to it. A file called connector.yaml belongs to its folder.
- * @throws StartError when the file cannot be read.
+ * @throws CommandError when the file cannot be read.
  */
 export async function checkFile(file: string): Promise<Checked> {
   const text = await read(file);
   const folder = basename(file) === CONNECTOR ? basename(dirname(resolve(file))) : undefined;
   const parsed = parseConnector(text, file, folder);
   if (!parsed.definition)
-    return { connectorId: undefined, actions: 0, ...nothingPlayed, faults: parsed.faults, unverified: [] };
+    return { connectorId: undefined, actions: 0, ...noReplays, faults: parsed.faults, unverified: [] };
   const { definition, lineOf } = parsed;
   const own = (fault: SemanticFault) => withLine({ file, ...fault }, lineOf);
   const faults: FileFault[] = checkCompiles(definition).map(own);
@@ -119,21 +120,21 @@ export async function checkFile(file: string): Promise<Checked> {
       'unverified' in scheme && scheme.unverified ? [`authentication.${index} (${scheme.type})`] : [],
     ),
   };
-  if (faults.length > 0) return { ...known, ...nothingPlayed, faults };
+  if (faults.length > 0) return { ...known, ...noReplays, faults };
 
   const path = join(dirname(file), 'examples.yaml');
   const recorded = await readExamples(path);
-  if ('faults' in recorded) return { ...known, ...nothingPlayed, faults: recorded.faults };
+  if ('faults' in recorded) return { ...known, ...noReplays, faults: recorded.faults };
   const { examples, lineOf: exampleLine } = recorded;
   faults.push(...usedFaults(definition, examples).map(own));
   const [connector] = buildCatalog([{ path: file, text }]).connectors('development');
-  if (!connector) throw new Error(`${definition.id} is seen in no environment.`);
+  if (!connector) throw new Error(`${definition.id} exists in no environment.`);
   for (const fault of await replayAll(connector, examples))
     faults.push(withLine({ file: path, ...fault }, exampleLine));
   const untriedActions = untriedActionsOf(definition, examples);
   return {
     ...known,
-    ...playedOf(examples),
+    ...replayedIn(examples),
     untried: untriedOf(definition, examples),
     untriedActions,
     faults,
@@ -141,7 +142,7 @@ export async function checkFile(file: string): Promise<Checked> {
   };
 }
 
-const nothingPlayed = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
+const noReplays = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
 
 /** Returns the differences between each example and its replay. */
 async function replayAll(connector: Connector, examples: ExamplesFile): Promise<SemanticFault[]> {
@@ -158,7 +159,7 @@ async function replayAll(connector: Connector, examples: ExamplesFile): Promise<
   return faults;
 }
 
-function playedOf({ examples, unified, webhooks }: ExamplesFile) {
+function replayedIn({ examples, unified, webhooks }: ExamplesFile) {
   return { examples: examples.length, records: unified.length, webhooks: webhooks.length };
 }
 
@@ -196,6 +197,6 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new StartError(`Cannot read ${file}: ${thrownMessage(error)}`);
+    throw new CommandError(`Cannot read ${file}: ${thrownMessage(error)}`);
   }
 }

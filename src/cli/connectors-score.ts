@@ -21,16 +21,16 @@ export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
   const shown = Object.values(file.actions).filter(({ internal }) => !internal);
   const parameters = shown.flatMap((action) => parametersOf(action));
   const codes = new Set(examples.examples.map(({ error }) => error?.code));
-  const shares = [
-    50 * share(shown.length - untriedActionsOf(file, examples).length, shown.length),
-    20 * share(REFUSALS.filter((code) => codes.has(code)).length, REFUSALS.length),
-    20 * share(shown.filter(({ response }) => response.schema !== undefined).length, shown.length),
-    10 * share(parameters.filter(({ parameter }) => parameter.description).length, parameters.length),
+  const points = [
+    50 * fraction(shown.length - untriedActionsOf(file, examples).length, shown.length),
+    20 * fraction(REFUSALS.filter((code) => codes.has(code)).length, REFUSALS.length),
+    20 * fraction(shown.filter(({ response }) => response.schema !== undefined).length, shown.length),
+    10 * fraction(parameters.filter(({ parameter }) => parameter.description).length, parameters.length),
   ];
-  return Math.floor(shares.reduce((sum, points) => sum + points, 0));
+  return Math.floor(points.reduce((sum, points) => sum + points, 0));
 }
 
-function share(part: number, whole: number): number {
+function fraction(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
@@ -48,7 +48,7 @@ function accountFaults(
   const output = parseJson(JSON.stringify(read.output ?? null));
   const found = valueAt(output, account.id);
   if (found !== undefined && found !== null) return [];
-  return [{ path: 'account.id', rule: `"${account.id}" is nowhere in the example of the probe "${probe}"` }];
+  return [{ path: 'account.id', rule: `"${account.id}" is not in the example of the probe "${probe}"` }];
 }
 
 /** Returns a fault for each action that sends the credential to another host without an example. */

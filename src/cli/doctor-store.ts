@@ -12,7 +12,7 @@ import { probeWrite } from '../store/write-probe.ts';
 import type { Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
-const MOST_SKEW_MS = 30 * SECOND;
+const MAX_SKEW_MS = 30 * SECOND;
 /** Below the space that the write-ahead log and a day of executions may take. */
 const LOW_SPACE_BYTES = 200 * MIB;
 
@@ -28,12 +28,13 @@ export function checkHome({ home }: Config): Finding {
   try {
     if (!existsSync(home)) {
       const above = nearest(home);
-      if (!statSync(above).isDirectory()) return { name, state: 'fail', found: `${above} is no folder`, fix };
+      if (!statSync(above).isDirectory())
+        return { name, state: 'fail', found: `${above} is not a folder`, fix };
       accessSync(above, constants.W_OK);
-      return { name, state: 'ok', found: `${home} is not there yet; the first start makes it` };
+      return { name, state: 'ok', found: `${home} does not exist yet; the first start creates it` };
     }
     const { mode } = statSync(home);
-    if (!statSync(home).isDirectory()) return { name, state: 'fail', found: `${home} is no folder`, fix };
+    if (!statSync(home).isDirectory()) return { name, state: 'fail', found: `${home} is not a folder`, fix };
     accessSync(home, constants.W_OK);
     if ((mode & 0o077) !== 0) {
       return {
@@ -52,17 +53,17 @@ export function checkHome({ home }: Config): Finding {
 export function checkMasterKey(config: Config): Finding {
   const name = 'master key';
   if (!config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config))) {
-    return { name, state: 'ok', found: `${keyFile(config)} is not there yet; the first start makes it` };
+    return { name, state: 'ok', found: `${keyFile(config)} does not exist yet; the first start creates it` };
   }
   try {
     const { keyId } = loadKeyRing(config);
-    return { name, state: 'ok', found: `key ${keyId} writes` };
+    return { name, state: 'ok', found: `key ${keyId} seals new data` };
   } catch (error) {
     return {
       name,
       state: 'fail',
       found: thrownMessage(error),
-      fix: 'Put the right key back; without it nothing opens.',
+      fix: 'Restore the right key. Without it, no sealed data opens.',
     };
   }
 }
@@ -72,7 +73,7 @@ export async function checkStore(config: Config): Promise<Finding[]> {
   const name = 'database';
   const { database } = config;
   if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    return [{ name, state: 'ok', found: `${database.path} is not there yet; the first start makes it` }];
+    return [{ name, state: 'ok', found: `${database.path} does not exist yet; the first start creates it` }];
   }
   try {
     await using store = await openStore(database);
@@ -81,7 +82,7 @@ export async function checkStore(config: Config): Promise<Finding[]> {
     return [
       schema,
       await checkWrites(config, store),
-      await checkCanary(config, store),
+      await checkSealedData(config, store),
       await checkClock(store),
     ];
   } catch (error) {
@@ -141,7 +142,7 @@ async function checkWrites({ database }: Config, { db }: Store): Promise<Finding
  * Checks the master key with the hash key, which is sealed at the first start. Only the master key that wrote this
  * store opens it.
  */
-async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
+async function checkSealedData(config: Config, { db }: Store): Promise<Finding> {
   const name = 'sealed data';
   if (!(await isSealed(db))) return { name, state: 'ok', found: 'nothing is sealed yet' };
   const missing = !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
@@ -149,7 +150,7 @@ async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
     return {
       name,
       state: 'fail',
-      found: `the store holds sealed data, and its master key ${keyFile(config)} is gone`,
+      found: `the store holds sealed data, and its master key ${keyFile(config)} is missing`,
       fix: 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.',
     };
   }
@@ -175,14 +176,14 @@ async function checkClock({ db, kind }: Store): Promise<Finding> {
     .executeTakeFirstOrThrow();
   const fix = 'Set the clock of this machine, by NTP.';
   if (latest > now + MINUTE) {
-    return { name, state: 'fail', found: `it is ${isoTime(now)} here, before the store was made`, fix };
+    return { name, state: 'fail', found: `it is ${isoTime(now)} here, before the store was created`, fix };
   }
   if (kind === 'postgres') {
     const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(
       db,
     );
     const skewMs = Math.abs((rows[0]?.ms ?? now) - now);
-    if (skewMs > MOST_SKEW_MS) {
+    if (skewMs > MAX_SKEW_MS) {
       return {
         name,
         state: 'warn',

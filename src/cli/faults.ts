@@ -4,7 +4,7 @@
  */
 export function faultLines(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
-  if (SPOKEN.has(error.name)) return error.message.split('\n');
+  if (OPERATOR_ERRORS.has(error.name)) return error.message.split('\n');
   const at = listening(error);
   if (at && error.message.includes('EADDRINUSE')) {
     return [
@@ -18,27 +18,27 @@ export function faultLines(error: unknown): string[] {
   }
   if (error.message.includes('EADDRNOTAVAIL') || error.message.includes('ENOTFOUND')) {
     return [
-      `HOST names no address of this machine (${error.message}). For this machine alone: HOST=127.0.0.1`,
+      `HOST names no address of this machine (${error.message}). To listen only on this machine: HOST=127.0.0.1`,
     ];
   }
-  // The error was not foreseen, so its stack helps.
+  // The error is unexpected, so its stack is shown.
   return [error.stack ?? error.message];
 }
 
 /** Errors whose message is written for the operator, one line for each fault. */
-const SPOKEN = new Set([
+const OPERATOR_ERRORS = new Set([
   'ConfigError',
   'ConnectorFileError',
   'GatehouseError',
   'KeyError',
   'SchemaError',
-  'StartError',
+  'CommandError',
   'StoreError',
 ]);
 
 /** The reason why a command cannot do its work, written for the operator. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
 }
 
 function listening(error: Error): { address: string; port: number } | undefined {

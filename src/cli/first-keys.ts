@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSy
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { StartError } from './faults.ts';
+import { CommandError } from './faults.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
 /** Returns the file of the first API keys, for a start without a terminal. */
@@ -14,7 +14,7 @@ export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
 /**
  * Writes the file as a whole or not at all, synced to the disk, readable by this user alone. It replaces the file of
  * an earlier store, whose keys are dead.
- * @throws StartError when it cannot be written.
+ * @throws CommandError when it cannot be written.
  */
 export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): string {
   const file = firstKeysFile(config);
@@ -33,7 +33,7 @@ export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): stri
   } catch (error) {
     rmSync(draft, { force: true });
     const reason = thrownMessage(error);
-    throw new StartError(
+    throw new CommandError(
       `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
     );
   }

@@ -11,7 +11,7 @@ export function isEnvironment(text: string): text is Environment {
 
 /**
  * Runs `gatehouse keys rotate`. It prints only the new key on standard output.
- * @throws StartError before the first start, which makes the keys of both environments and shows them.
+ * @throws CommandError before the first start, which makes the keys of both environments and shows them.
  */
 export async function rotate(environment: Environment): Promise<number> {
   const context = await openStarted(readConfig());

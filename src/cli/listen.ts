@@ -9,10 +9,10 @@ import { READ_BYTES } from '../outbox/delivery-attempt.ts';
 import { TIMING } from '../outbox/claim-deliveries.ts';
 import {
   closeListener,
-  hear,
+  takeEvents,
   openListener,
   renewListener,
-  type Heard,
+  type ListenerEvent,
   type Listener,
   type ListenerInput,
 } from '../subscriptions/listener.ts';
@@ -59,14 +59,14 @@ export function readListenOptions(given: unknown): ListenOptions | string {
   return { forward: url, environment: known, source, secret, json };
 }
 
-const LOOK_EVERY_MS = 200;
-const AT_ONCE = 50;
+const POLL_INTERVAL_MS = 200;
+const BATCH = 50;
 
 /** Runs `gatehouse listen`: prints and forwards events until SIGTERM or SIGINT. Returns the exit code. */
 export async function listen(options: ListenOptions): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-  // A reader that has seen enough (`| head`) ends this command.
+  // A reader that closes the pipe (`| head`) ends this command.
   process.stdout.on('error', () => stop.abort());
   const config = readConfig();
   const context = await openStarted(config);
@@ -92,7 +92,7 @@ function forwardAllowed({ forward }: ListenOptions) {
 }
 
 /**
- * Returns the proxy. A program on this machine is called directly, because for a proxy localhost is the proxy itself.
+ * Returns the proxy. A program on this machine is called directly, because localhost would be the proxy's own machine.
  */
 function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenOptions) {
   return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
@@ -114,34 +114,34 @@ export async function listenUntil(
     };
   }
   let listener = await openListener(context, what);
-  introduce(options, listener);
-  let saidAt = context.clock.now();
-  const stay = async () => {
-    if (context.clock.now() - saidAt <= MINUTE) return;
-    saidAt = context.clock.now();
+  printStart(options, listener);
+  let renewedAt = context.clock.now();
+  const renew = async () => {
+    if (context.clock.now() - renewedAt <= MINUTE) return;
+    renewedAt = context.clock.now();
     // This machine slept, and the service has removed the silent listener.
     if (!(await renewListener(context, listener)))
       listener = await openListener(context, { ...what, secret: listener.secret });
   };
   try {
     while (!signal.aborted) {
-      await stay();
-      const heard = await hear(context, listener, AT_ONCE);
-      for (const one of heard) {
+      await renew();
+      const events = await takeEvents(context, listener, BATCH);
+      for (const one of events) {
         // A program that hangs makes one batch take longer than a listener may be silent.
-        await stay();
-        const done = await forwarded(outbound, options.forward, { heard: one, signal });
+        await renew();
+        const done = await forwarded(outbound, options.forward, { received: one, signal });
         if (signal.aborted) break;
         print(options, one, done);
       }
-      if (heard.length < AT_ONCE) await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      if (events.length < BATCH) await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
     }
   } finally {
     await closeListener(context, listener.subscriptionId);
   }
 }
 
-function introduce({ environment, source, forward }: ListenOptions, { secret }: Listener): void {
+function printStart({ environment, source, forward }: ListenOptions, { secret }: Listener): void {
   const what = source ? `${source.scope} of ${source.connectionId}` : `all events of ${environment}`;
   const where = forward ? `, forwarded to ${forward.href}` : '';
   process.stderr.write(`Listening to ${what}${where}.\nSigning secret: ${secret}\nCtrl-C ends.\n`);
@@ -157,7 +157,7 @@ interface Forwarded {
 async function forwarded(
   outbound: Outbound,
   to: URL | undefined,
-  { heard: { headers, body }, signal }: { heard: Heard; signal: AbortSignal },
+  { received: { headers, body }, signal }: { received: ListenerEvent; signal: AbortSignal },
 ): Promise<Forwarded | undefined> {
   if (!to) return undefined;
   const began = performance.now();
@@ -180,17 +180,17 @@ async function forwarded(
   }
 }
 
-function print({ json }: ListenOptions, heard: Heard, done: Forwarded | undefined): void {
-  const { deliveryId, scope, event, recordId, headers } = heard;
-  const body = parseJson(heard.body);
+function print({ json }: ListenOptions, received: ListenerEvent, done: Forwarded | undefined): void {
+  const { deliveryId, scope, event, recordId, headers } = received;
+  const body = parseJson(received.body);
   if (json) {
     const line = { deliveryId, scope, event, recordId, ...done, headers, body };
     process.stdout.write(`${JSON.stringify(line)}\n`);
     return;
   }
-  const came =
+  const outcome =
     done && (done.status === null ? `-> ${done.error}` : `-> ${done.status}, ${done.durationMs} ms`);
   const time = new Date().toISOString().slice(11, 19);
-  process.stdout.write(`${[time, scope, event, recordId, came ?? ''].join(' ').trimEnd()}\n`);
+  process.stdout.write(`${[time, scope, event, recordId, outcome ?? ''].join(' ').trimEnd()}\n`);
   if (!done) process.stdout.write(`${JSON.stringify(body, null, 2)}\n`);
 }

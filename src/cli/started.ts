@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { openContext } from '../context.ts';
 import { createLog } from '../log.ts';
-import { StartError } from './faults.ts';
+import { CommandError } from './faults.ts';
 
 /**
  * Opens a Gatehouse that was started before, so that a mistyped home does not become a new and empty one.
- * @throws StartError where there is none.
+ * @throws CommandError where there is none.
  */
 export async function openStarted(config: Config) {
   const { database } = config;
@@ -18,10 +18,10 @@ export async function openStarted(config: Config) {
   throw notStarted(config);
 }
 
-function notStarted({ database }: Config): StartError {
+function notStarted({ database }: Config): CommandError {
   const where = database.kind === 'sqlite' ? database.path : 'the database of DATABASE_URL';
-  return new StartError(
-    `There is no Gatehouse at ${where} yet: start it once (gatehouse serve), which makes its keys and shows them, ` +
+  return new CommandError(
+    `There is no Gatehouse at ${where} yet: start it once (gatehouse serve), which creates its keys and shows them, ` +
       'or set GATEHOUSE_HOME or DATABASE_URL to where it is.',
   );
 }

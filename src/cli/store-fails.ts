@@ -2,8 +2,8 @@ import type { OpenContext } from '../context.ts';
 import { StoreError } from '../store/open.ts';
 
 /**
- * Waits for the store to fail for good; every query would report that from then on, without ending the process. A
- * serving command ends at once instead. Its supervisor starts a new process, which reads what the disk really has.
+ * Waits until the store has failed permanently. Every later query would fail, so the process ends. Its supervisor then
+ * starts a new process, which reads the disk again.
  * @throws StoreError, after a line of the log.
  */
 export async function storeFails({ store, log }: Pick<OpenContext, 'store' | 'log'>): Promise<never> {

@@ -13,10 +13,10 @@ import { firstKeysFile, hasFirstKeys, removeFirstKeys, writeFirstKeys } from './
 import { version } from './version.ts';
 
 /**
- * Prints the address. On the first start of an empty store it also makes the API keys and the demonstration, and shows
- * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged. That file is written before the
+ * Prints the address. On the first start of an empty store it also creates the API keys and the demonstration, and
+ * shows them once: on a terminal, else in `<home>/first-keys`. Only the path of that file is logged. That file is written before the
  * store holds the keys, so that a kill at any point leaves keys that can be found.
- * @throws GatehouseError for a preset key that is malformed; StartError when the file cannot be written.
+ * @throws GatehouseError for a preset key that is malformed; CommandError when the file cannot be written.
  */
 export async function welcome(context: OpenContext, port: number): Promise<void> {
   const { config, log, publicUrl } = context;
@@ -52,7 +52,7 @@ async function demonstrationFor(context: OpenContext, keys: NewKeys): Promise<De
     return await createDemonstration(context);
   } catch (error) {
     // The keys must be shown without a demonstration too.
-    context.log.warn({ code: publicError(error).code, err: error }, 'no demonstration was made');
+    context.log.warn({ code: publicError(error).code, err: error }, 'demonstration not created');
     return undefined;
   }
 }
@@ -70,7 +70,7 @@ function plain(text: string): string {
 function greeting(publicUrl: string, strong: Style): string {
   return `
   ${strong('Gatehouse')} ${version()} is ready at ${strong(publicUrl)}
-  The reference of everything is at ${publicUrl}/docs
+  The API reference is at ${publicUrl}/docs
 
 `;
 }
@@ -122,7 +122,7 @@ function json(value: object): string[] {
 
 /**
  * Returns the settings of Claude Desktop. It starts this Node.js with this program, and knows none of our variables.
- * Where more than the home matters, it connects through the bridge and not through the store.
+ * With more settings than the home, it connects through the bridge instead of the store.
  */
 function desktopConfig(
   config: Config,

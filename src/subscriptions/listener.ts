@@ -35,7 +35,7 @@ export interface ListenerInput {
 }
 
 /** An event for a listener, ready to be forwarded. */
-export interface Heard {
+export interface ListenerEvent {
   deliveryId: string;
   scope: string;
   event: string;
@@ -99,11 +99,11 @@ function sourceInput(
 }
 
 /** Returns the next events in order and deletes their deliveries, so that each is returned once. */
-export async function hear(
+export async function takeEvents(
   { db, clock }: Pick<Base, 'db' | 'clock'>,
   { subscriptionId, target }: Listener,
   limit: number,
-): Promise<Heard[]> {
+): Promise<ListenerEvent[]> {
   const rows = await db
     .selectFrom('deliveries')
     .innerJoin('events', 'events.event_id', 'deliveries.event_id')

@@ -173,7 +173,7 @@ describe('a planted fault is found with its line', () => {
     ).replace(/schemas:\n.*\n/, '');
     const examples = EXAMPLES.replaceAll("{id: '1', name: Ada}", '{name: Ada}');
     expect(await faultsOf(without, { examples })).toEqual([
-      '13 account.id: "account.id" is nowhere in the example of the probe "get_account"',
+      '13 account.id: "account.id" is not in the example of the probe "get_account"',
     ]);
   });
 });

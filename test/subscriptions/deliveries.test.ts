@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { closeListener, hear, openListener } from '../../src/subscriptions/listener.ts';
+import { closeListener, takeEvents, openListener } from '../../src/subscriptions/listener.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import type { NewEvent } from '../../src/outbox/event.ts';
 import { deleteOldEvents } from '../../src/outbox/retention.ts';
@@ -255,8 +255,8 @@ test('a test event of a listener reaches each listener once', async () => {
   const other = await openListener(context, { environment: 'development' });
   const tested = await service.call('POST', `/webhooks/${listener.subscriptionId}/test`);
   const deliveryId = tested.text('deliveryId');
-  expect(await hear(context, listener, 10)).toMatchObject([{ deliveryId, event: 'test' }]);
-  expect(await hear(context, other, 10)).toMatchObject([{ event: 'test' }]);
+  expect(await takeEvents(context, listener, 10)).toMatchObject([{ deliveryId, event: 'test' }]);
+  expect(await takeEvents(context, other, 10)).toMatchObject([{ event: 'test' }]);
   for (const { subscriptionId } of [listener, other]) await closeListener(context, subscriptionId);
 });
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { requireConnection } from '../../../src/credentials/records.ts';
-import { closeListener, hear, openListener } from '../../../src/subscriptions/listener.ts';
+import { closeListener, takeEvents, openListener } from '../../../src/subscriptions/listener.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { openApp } from '../app.ts';
 
@@ -246,7 +246,7 @@ test('gatehouse listen receives deletions without any subscription', async () =>
   await pass(HOUR);
   depot.remove('a');
   await pass(DAY, HOUR);
-  const received = await hear(context, listener, 10);
+  const received = await takeEvents(context, listener, 10);
   expect(received.map(({ event, recordId }) => [event, recordId])).toEqual([['deleted', expect.any(String)]]);
   await closeListener(context, listener.subscriptionId);
 });
