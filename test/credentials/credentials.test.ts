@@ -57,7 +57,7 @@ const run = (credentialId?: string) =>
   });
 
 describe('the metadata of a connector', () => {
-  test('says what a credential needs, as JSON Schema, secrets write-only', () => {
+  test('returns the fields of a credential as JSON Schema, with writeOnly secrets', () => {
     const shop = bench.catalog.connector('development', 'shop');
     expect(shop && authenticationMetadata(shop)).toEqual([
       {

@@ -11,7 +11,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
 
 /*
- * Every route × every stranger. The routes come from the code, so a new one is covered when it is added, or fails
+ * Every route with every caller that has no access. The routes come from the code, so a new one is covered when it is added, or fails
  * here until its body is given below.
  */
 const routes: Route[] = [...ROUTES, ...docsRoutes(() => ROUTES)];
@@ -147,9 +147,9 @@ const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'delivery
 describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
   const owned = routes.filter((route) => takesKeys(route) && lastParameter(route) === parameter);
 
-  test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
+  test.each(owned.map(label))('%s answers as for a missing target', async (_, route) => {
     const unknown = await request(route, { id: 'absent' });
-    // A header that may be left out is: a user of the other environment would be what is not found.
+    // Optional headers are omitted. Otherwise the user of the other environment would be what is not found.
     const stranger = {
       bearer: service.productionKey,
       ...(route.spec.user === 'existing' ? { user: null } : {}),

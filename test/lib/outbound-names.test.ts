@@ -96,7 +96,7 @@ test('a name known to answer is looked up at once, however many names are silent
   expect(asked.slice(6)).toEqual(['known.example', 'silent6.example']);
 });
 
-test('names that failed before leave turns to new names', async () => {
+test('names that failed before leave threads to new names', async () => {
   const { clock, asked, look, answer } = heldNames();
   const failing = names(5, 'failing');
   const first = failing.map(look);
@@ -125,7 +125,7 @@ test('a name that answers slowly counts as doubtful', async () => {
   expect(asked).toEqual(names(6, 'silent'));
 });
 
-test('names that went silent leave a turn to a name that still answers', async () => {
+test('names that went silent leave a thread to a name that still answers', async () => {
   const { clock, asked, look, answer } = heldNames();
   const silent = names(20, 'silent');
   for (const name of [...silent, 'known.example']) {

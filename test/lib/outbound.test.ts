@@ -177,7 +177,7 @@ describe('outbound calls', () => {
     await until(() => closed === 1);
   });
 
-  test('the reason of a failed call is named in coarse words', async () => {
+  test('a failed call reports only a coarse reason', async () => {
     const reasons: unknown[] = [];
     const record = async (call: Promise<unknown>) => reasons.push((await failure(call)).details?.['reason']);
     handler = (req) => req.socket.resetAndDestroy();

@@ -29,7 +29,7 @@ test('HEAD of an MCP address is 405 with the allowed methods', async () => {
   }
 });
 
-describe('a bare request on the token URL', () => {
+describe('a request without initialize on the token URL', () => {
   test('lists built-in tools first, then actions in a stable order', async () => {
     const first = await rpc(one.accessUrl, 'tools/list');
     const names = JSON.stringify(first.at('result.tools'));

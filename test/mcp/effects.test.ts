@@ -186,7 +186,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(upstream.count).toBe(2);
   });
 
-  test('lists and annotations show the most severe effect, reads show when', async () => {
+  test('lists show the most severe effect, and a read of the action its condition', async () => {
     const { url } = await connected({ confirm: ['destructive'] });
     const tools = (await rpc(url, 'tools/list')).at('result.tools');
     const tool = Array.isArray(tools)

@@ -117,7 +117,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await client.close();
   });
 
-  test('a new restriction of one process soon holds at the other', async () => {
+  test('a restriction set in one process soon applies in the other', async () => {
     const one = await newShop();
     const remove = async () =>
       (
@@ -188,7 +188,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     };
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
     await expect.poll(() => lines.join(''), SOON).toContain('"serverInfo"');
-    // Both lines have polls of their own.
+    // Both connections poll separately.
     await polled(here, 6);
 
     await restrict(one, { connectors: { allowedIds: [] } });
@@ -200,7 +200,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     leave.abort();
   });
 
-  test('no listener costs no check, and quiet listeners share one check', async () => {
+  test('without listeners nothing is checked, and quiet listeners share one check', async () => {
     // Listeners of earlier tests may still be leaving.
     await expect.poll(() => readInIntervals(here)).toEqual([]);
     const one = await newShop();
@@ -225,7 +225,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     [
       'a modern listener',
       async ({ accessUrl }) => {
-        // So that the request waits after its checks.
+        // The request must wait after its checks.
         await rpc(accessUrl, 'ping');
         await hungUp(here, 'sources', (signal) => listener(accessUrl, {}, signal));
       },
@@ -252,7 +252,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
 
   test.each(hangUps)('%s that disconnects before it listens is removed', async (_, hangUp) => {
     await hangUp(await newShop());
-    // A look that the disconnect met may still run once.
+    // A check that ran during the disconnect may run once more.
     await expect.poll(() => readInIntervals(here)).toEqual([]);
     for (const close of closing.splice(0)) await close();
   });
@@ -282,7 +282,7 @@ test('slow issuers of other JWTs do not delay a listener', async () => {
     const stream = collected(await listener(own.accessUrl));
     await polled(service);
 
-    // Keys are taken for good for ten minutes.
+    // Keys are cached for ten minutes.
     const later = Date.now() + 11 * MINUTE;
     vi.spyOn(Date, 'now').mockImplementation(() => later);
     hangs = true;

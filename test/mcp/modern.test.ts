@@ -333,7 +333,7 @@ describe('subscriptions/listen', () => {
     });
   });
 
-  test('reports changed restrictions, and ends with the right to listen', async () => {
+  test('reports changed restrictions, and ends when the right to listen ends', async () => {
     const own = await shop(service);
     const change = (body: object) =>
       service.call('PUT', `/api/servers/${own.serverId}`, { headers: { 'x-svc-userid': own.userId }, body });

@@ -9,7 +9,7 @@ import { modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /*
- * The forms of MCP a JSON-RPC message a line: straight from the store, and over the bridge to an address.
+ * MCP with one JSON-RPC message a line: directly from the store, and over the bridge to an address.
  */
 const META = 'io.modelcontextprotocol/';
 let service: Service;

@@ -19,7 +19,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test('events and deliveries are kept for 30 days, waiting ones longer', async () => {
+test('events and deliveries are stored for 30 days, waiting ones longer', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const listed = async () =>
     (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data') as {

@@ -34,7 +34,7 @@ test.each<[ErrorCode, string | undefined]>([
   ]);
 });
 
-test('a rejected call has a known outcome and is no call without effect', () => {
+test('a rejected call has a known outcome, and may have had an effect', () => {
   const rejected = failure('upstream_rejected');
   expect([isOutcomeUnknown(rejected), hadNoEffect(rejected)]).toEqual([false, false]);
 });

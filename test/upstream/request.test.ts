@@ -281,7 +281,7 @@ body:
     expect(isRepeatable(callOf({ action: body('') }, { input, idempotencyKey: 'k1' }))).toBe(false);
   });
 
-  test('is the cursor alone for a later page at a path of its own', async () => {
+  test('has only the cursor for a later page at its own path', async () => {
     const action = body(
       'fixed: {body: {deep: true}, query: {v: 1}}\npaging: {style: cursor, in: body, cursorParam: cursor, next: "body:c", nextPath: /a/continue}',
     );
@@ -305,7 +305,7 @@ body:
     expect(headers['content-type']).toBe('application/x-www-form-urlencoded');
   });
 
-  test('in several parts is one that a browser can read', async () => {
+  test('in several parts can be read by a browser', async () => {
     const { body: sent, headers } = await build({ action: body('bodyType: multipart') }, { input });
     const form = await new Response(String(sent), {
       headers: { 'content-type': headers['content-type'] ?? '' },
@@ -319,7 +319,7 @@ body:
     expect((await build({ action }, { input: { note: '{"a": 1}' } })).body).toBe('{"a": 1}');
   });
 
-  test('has input as variables only in GraphQL', async () => {
+  test('has input only in the variables of GraphQL', async () => {
     const action =
       'request: POST /graphql\ngraphql: "query($id: ID!) { user(id: $id) { name } }"\nbody:\n  id: {type: string}';
     const { body: sent } = await build({ action }, { input: { id: '") { secrets } #' } });

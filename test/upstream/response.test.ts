@@ -140,7 +140,7 @@ test.each([
   expect(retryAfterMs(call, { headers: { 'x-reset': text } }, now)).toBe(waitMs);
 });
 
-test('a header that counts milliseconds is read so, Retry-After stays in seconds', () => {
+test('a header may count milliseconds, and Retry-After always counts seconds', () => {
   const head = 'retryAfterHeader: X-Reset\nretryAfterUnit: milliseconds';
   const call = callOf({ head, action: 'request: GET /a' });
   const now = Date.parse('2026-03-01T12:00:00Z');

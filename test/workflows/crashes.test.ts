@@ -261,7 +261,7 @@ test('a call without idempotency keys is not repeated after its process died', a
     await until(has('failed'));
     expect(ledger.count).toBe(1);
     expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
-    // After a look at the app, the caller may retry the call.
+    // After a check of the app, the caller may retry the call.
     ledger.onCall = async () => {};
     await second.call('POST', `${path}/retry`);
     await until(has('succeeded'));

@@ -43,7 +43,7 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     expect(await app.published(connectionId)).toEqual(['created 1']);
   });
 
-  test('webhooks of two apps that arrive together are published to each alone', async () => {
+  test('webhooks of two apps that arrive together reach only their own sources', async () => {
     const one = await app.listen('numbered');
     const toOne = app.hooks.map(({ url, secret, topic }) => ({ url, secret, topic }));
     const other = await app.listen('sequential');
