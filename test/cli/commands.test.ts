@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
@@ -292,12 +293,18 @@ test.skipIf(!hasScript)(
   'on a terminal the keys and first steps are shown once, and no file is written',
   async () => {
     using home = tempHome();
-    const show = (): string => {
-      const command = `timeout -s INT 4 ${process.execPath} ${BIN}`;
+    const show = async (last: string): Promise<string> => {
       const env = cliEnv(home.path, { TERM: 'xterm', LOG_LEVEL: 'warn' });
-      return execFileSync('script', ['-qfc', `${command}; true`, '/dev/null'], { env, encoding: 'utf8' });
+      const terminal = spawn('script', ['-qfc', `${process.execPath} ${BIN}`, '/dev/null'], { env });
+      let text = '';
+      terminal.stdout.on('data', (chunk) => (text += String(chunk)));
+      await until(() => text.includes(last), { state: () => text });
+      const ended = once(terminal, 'close');
+      terminal.stdin.write('\x03');
+      await ended;
+      return text;
     };
-    const first = show();
+    const first = await show('/docs');
     expect(first).toMatch(/Gatehouse.* is ready at .*http:\/\/127\.0\.0\.1:\d+/);
     expect(first).toMatch(/gh_dev_\w{49}/);
     expect(first).toMatch(/\/mcp\/srv_\w+\/gh_mcp_\w{43}/);
@@ -305,7 +312,7 @@ test.skipIf(!hasScript)(
       expect(first).toContain(part);
     expect(existsSync(join(home.path, 'first-keys'))).toBe(false);
 
-    const second = show();
+    const second = await show('is ready at');
     expect(second).toMatch(/is ready at/);
     expect(second).not.toMatch(/gh_(dev|prod|mcp)_/);
   },

@@ -51,7 +51,8 @@ test('a connection that ends in a transaction rejects the next statements', asyn
       await sql`select 1`.execute(tx);
     }
   });
-  await expect(work).rejects.toThrow(/connection/i);
+  // The driver's words depend on whether it has already noticed the end.
+  await expect(work).rejects.toThrow(/connection|client was closed/i);
   expect(await ownPid(store.db)).toBeGreaterThan(0);
 });
 
