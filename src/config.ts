@@ -24,40 +24,7 @@ export interface RateLimit {
   windowSeconds: number;
 }
 
-export interface Config {
-  host: string;
-  port: number;
-  /**
-   * Base of the URLs that Gatehouse hands out, without trailing slash. Undefined means `http://<host>:<port in use>`.
-   */
-  publicUrl: string | undefined;
-  home: string;
-  database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
-  masterKeys: string[] | undefined;
-  masterKeyFile: string | undefined;
-  presetKeys: { development: string | undefined; production: string | undefined };
-  allowedNetworks: AllowedAddress[];
-  allowPrivateNetwork: boolean;
-  egressProxy: string | undefined;
-  caFile: string | undefined;
-  trustedProxies: string[];
-  sandbox: boolean;
-  /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
-  testConnectors: boolean;
-  /** Requests per window on an MCP endpoint; undefined when off. */
-  mcpRateLimit: RateLimit | undefined;
-  /** REST calls by JWTs of one user per window; undefined when off. */
-  userRateLimit: RateLimit | undefined;
-  jwtIssuers: JwtIssuer[];
-  /** Delays between attempts of a delivery, in ms. */
-  retrySchedule: number[];
-  /** The shortest interval between two polls of a source, in seconds. */
-  pollIntervalSeconds: number;
-  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  production: boolean;
-  /** Variables named GATEHOUSE_* that no setting reads: misspelt, or of another release. */
-  unknownVariables: string[];
-}
+export type Config = ReturnType<typeof readConfig>;
 
 /** An error with every fault of the environment, one per line: `PORT: must be …`. */
 export class ConfigError extends Error {
@@ -76,7 +43,7 @@ type Environment = Record<string, string | undefined>;
  * Reads and checks the configuration. It is the only reader of `process.env`.
  * @throws ConfigError listing every wrong variable and the rule that it breaks.
  */
-export function readConfig(env: Environment = process.env): Config {
+export function readConfig(env: Environment = process.env) {
   const faults: string[] = [];
   const known = new Set(['GATEHOUSE_DEVELOPMENT_KEY', 'GATEHOUSE_PRODUCTION_KEY']);
   const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
@@ -94,9 +61,12 @@ export function readConfig(env: Environment = process.env): Config {
   const production = env['NODE_ENV'] === 'production';
   const host = read('HOST', (text) => text, '127.0.0.1');
   const home = resolve(read('GATEHOUSE_HOME', expandHome, join(homedir(), '.gatehouse')));
-  const config: Config = {
+  const config = {
     host,
     port: read('PORT', (text) => integer(text, 0, 65_535), 3000),
+    /**
+     * Base of the URLs that Gatehouse hands out, without trailing slash. Undefined means `http://<host>:<port in use>`.
+     */
     publicUrl: read('GATEHOUSE_PUBLIC_URL', httpUrl, undefined),
     home,
     database: read('DATABASE_URL', databaseUrl, { kind: 'sqlite', path: join(home, 'gatehouse.db') }),
@@ -112,19 +82,24 @@ export function readConfig(env: Environment = process.env): Config {
     caFile: read('GATEHOUSE_CA_FILE', expandHome, undefined),
     trustedProxies: read('GATEHOUSE_TRUST_PROXY', (text) => commaList(text).map(cidrText), []),
     sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
+    /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
     testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
+    /** Requests per window on an MCP endpoint; undefined when off. */
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
+    /** REST calls by JWTs of one user per window; undefined when off. */
     userRateLimit: read('GATEHOUSE_RATE_LIMIT_USERS', rateLimit, { points: 300, windowSeconds: 60 }),
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
+    /** Delays between attempts of a delivery, in ms. */
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
+    /** The shortest interval between two polls of a source, in seconds. */
     pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
     production,
-    unknownVariables: [],
+    /** Variables named GATEHOUSE_* that no setting reads: misspelt, or of another release. */
+    unknownVariables: Object.keys(env)
+      .filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
+      .toSorted(),
   };
-  config.unknownVariables = Object.keys(env)
-    .filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
-    .toSorted();
 
   if (config.allowPrivateNetwork && production) {
     faults.push('GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development; unset it, or NODE_ENV=production');
@@ -198,7 +173,7 @@ function httpUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-function databaseUrl(text: string): Config['database'] {
+function databaseUrl(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
   if (text.startsWith('sqlite:')) {
     const path = text.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
     if (path === '') throw new Error('names no file; write sqlite:/var/lib/gatehouse/gatehouse.db');
@@ -254,8 +229,10 @@ function jwtIssuers(text: string): JwtIssuer[] {
   throw new Error(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
 }
 
-function logLevel(text: string): Config['logLevel'] {
-  const parsed = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).safeParse(text);
+const logLevels = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']);
+
+function logLevel(text: string): z.infer<typeof logLevels> {
+  const parsed = logLevels.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new Error(`must be fatal, error, warn, info, debug, trace or silent, got "${text}"`);
 }

@@ -1,29 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import type { Json } from '../lib/json.ts';
 import type { Version } from './workflow-records.ts';
 import { compareFields, sameFields } from './configurable-fields.ts';
 
 /** A member that differs between two versions. Steps are matched by their stepId. */
-export interface Difference {
-  path: string;
-  kind: 'added' | 'removed' | 'changed' | 'moved';
-  before?: Json;
-  after?: Json;
-}
+const difference = z.object({
+  path: z.string(),
+  kind: z.enum(['added', 'removed', 'changed', 'moved']),
+  before: z.json().optional(),
+  after: z.json().optional(),
+});
+type Difference = z.infer<typeof difference>;
 
-export interface VersionDiff {
-  from: number;
-  to: number;
-  /** Whether installations can be upgraded from `from` to `to`. */
-  upgradable: boolean;
-  addedFields: string[];
-  removedFields: string[];
-  changedFields: string[];
-  changes: Difference[];
-}
+/** The changes between two versions. `upgradable`: installations can be upgraded from `from` to `to`. */
+export const versionDiffShape = z.object({
+  from: z.int(),
+  to: z.int(),
+  upgradable: z.boolean(),
+  addedFields: z.array(z.string()),
+  removedFields: z.array(z.string()),
+  changedFields: z.array(z.string()),
+  changes: z.array(difference),
+});
 
 /** Returns the changes from one version to another. */
-export function diffVersions(from: Version, to: Version): VersionDiff {
+export function diffVersions(from: Version, to: Version): z.infer<typeof versionDiffShape> {
   const fields = compareFields(from.definition.configurableFields, to.definition.configurableFields);
   const { steps: stepsBefore, ...before } = from.definition;
   const { steps: stepsAfter, ...after } = to.definition;

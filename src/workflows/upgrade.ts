@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { publicError, type ErrorCode } from '../lib/errors.ts';
+import { z } from 'zod';
+import { publicError } from '../lib/errors.ts';
 import { notifyAccountsChanged } from '../store/changes.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -17,17 +18,19 @@ import { chosenCredentials, idsOf } from './chosen-credentials.ts';
 import { newestPublished, requireWorkflow } from './workflow-records.ts';
 import { armTrigger } from './triggers.ts';
 
-/** The result of an upgrade or of its dry run. */
-export interface Upgrade {
-  upgraded: boolean;
-  from: number;
-  to: number;
-  /** The reason for no upgrade, as a sentence. */
-  reason?: string;
-  addedFields?: string[];
-  removedFields?: string[];
-  changedFields?: string[];
-}
+const fieldNames = z.array(z.string()).optional();
+
+/** The result of an upgrade or of its dry run. `reason` is a sentence on why there is no upgrade. */
+export const upgradeShape = z.object({
+  upgraded: z.boolean(),
+  from: z.int(),
+  to: z.int(),
+  reason: z.string().optional(),
+  addedFields: fieldNames,
+  removedFields: fieldNames,
+  changedFields: fieldNames,
+});
+type Upgrade = z.infer<typeof upgradeShape>;
 
 /**
  * Moves an installation to the newest published version, with its trigger, in one transaction.
@@ -73,21 +76,20 @@ export async function rollback(
 }
 
 /** The results of upgradeAll(). `refused` and `failed` name at most 100 installations each. */
-export interface UpgradeReport {
-  to: number;
-  dryRun: boolean;
-  percent: number;
-  installations: number;
-  upgraded: number;
-  /** Number of installations that were on the newest version before. */
-  current: number;
-  /** Number of installations outside `percent`. */
-  left: number;
-  refused: { userId: string; from: number; reason: string }[];
-  refusedCount: number;
-  failed: { userId: string; from: number; code: ErrorCode; error: string }[];
-  failedCount: number;
-}
+export const upgradeReportShape = z.object({
+  to: z.int(),
+  dryRun: z.boolean(),
+  percent: z.number(),
+  installations: z.int(),
+  upgraded: z.int(),
+  current: z.int().meta({ description: 'Installations that were already on the newest version.' }),
+  left: z.int().meta({ description: 'Installations outside the percentage.' }),
+  refused: z.array(z.object({ userId: z.string(), from: z.int(), reason: z.string() })),
+  refusedCount: z.int(),
+  failed: z.array(z.object({ userId: z.string(), from: z.int(), code: z.string(), error: z.string() })),
+  failedCount: z.int(),
+});
+type UpgradeReport = z.infer<typeof upgradeReportShape>;
 
 const MOST_NAMED = 100;
 const AT_ONCE = 100;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { editorSchemas } from '../../src/connectors/editor-schema.ts';
+import { editorSchemas } from './editor-schema.ts';
 
 test.each(['connector', 'examples'] as const)(
   'the schema of %s files for editors is the one of the code (npm run schema)',

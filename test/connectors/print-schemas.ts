@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { editorSchemas } from '../../src/connectors/editor-schema.ts';
+import { editorSchemas } from './editor-schema.ts';
 
 /* npm run schema: writes the schemas that editors read, after the format has changed. */
 for (const [name, text] of Object.entries(editorSchemas())) {

@@ -16,7 +16,7 @@ import {
   updateInstallation,
 } from '../../workflows/installations.ts';
 import { requireWorkflow } from '../../workflows/workflow-records.ts';
-import { rollback, upgrade, upgradeAll } from '../../workflows/upgrade.ts';
+import { rollback, upgrade, upgradeAll, upgradeReportShape, upgradeShape } from '../../workflows/upgrade.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, jsonObject, pageOf, toCursorPage } from '../server/shapes.ts';
 import {
@@ -204,8 +204,6 @@ export const rotateHookRoute = defineRoute({
   },
 });
 
-const fieldNames = z.array(z.string()).optional();
-
 export const upgradeRoute = defineRoute({
   ...ofUpgrade,
   method: 'PUT',
@@ -226,15 +224,7 @@ export const upgradeRoute = defineRoute({
   success: {
     status: 200,
     description: 'Whether it was upgraded.',
-    schema: z.object({
-      upgraded: z.boolean(),
-      from: z.int(),
-      to: z.int(),
-      reason: z.string().optional(),
-      addedFields: fieldNames,
-      removedFields: fieldNames,
-      changedFields: fieldNames,
-    }),
+    schema: upgradeShape,
   },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
   async handler({ context, caller, params, query: { userId, dryRun } }) {
@@ -285,19 +275,7 @@ export const upgradeAllRoute = defineRoute({
   success: {
     status: 200,
     description: 'The outcome. Lists name at most 100 installations.',
-    schema: z.object({
-      to: z.int(),
-      dryRun: z.boolean(),
-      percent: z.number(),
-      installations: z.int(),
-      upgraded: z.int(),
-      current: z.int().meta({ description: 'Installations that were already on the newest version.' }),
-      left: z.int().meta({ description: 'Installations outside the percentage.' }),
-      refused: z.array(z.object({ userId: z.string(), from: z.int(), reason: z.string() })),
-      refusedCount: z.int(),
-      failed: z.array(z.object({ userId: z.string(), from: z.int(), code: z.string(), error: z.string() })),
-      failedCount: z.int(),
-    }),
+    schema: upgradeReportShape,
   },
   errors: ['workflow_not_found'],
   async handler({ context, caller, params, body }) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import { connectorsOf } from '../../workflows/definition.ts';
-import { diffVersions } from '../../workflows/diff.ts';
+import { diffVersions, versionDiffShape } from '../../workflows/diff.ts';
 import {
   addVersion,
   createWorkflow,
@@ -187,22 +187,7 @@ export const diffVersionsRoute = defineRoute({
   success: {
     status: 200,
     description: 'The differences, and whether installations can be upgraded.',
-    schema: z.object({
-      from: z.int(),
-      to: z.int(),
-      upgradable: z.boolean(),
-      addedFields: z.array(z.string()),
-      removedFields: z.array(z.string()),
-      changedFields: z.array(z.string()),
-      changes: z.array(
-        z.object({
-          path: z.string(),
-          kind: z.enum(['added', 'removed', 'changed', 'moved']),
-          before: z.unknown().optional(),
-          after: z.unknown().optional(),
-        }),
-      ),
-    }),
+    schema: versionDiffShape,
   },
   errors: ['workflow_not_found', 'workflow_version_not_found'],
   async handler({ context, caller, params: { workflowId, a, b } }) {

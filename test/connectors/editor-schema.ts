@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { examplesFile } from './examples-format.ts';
-import { connectorFile } from './format.ts';
+import { examplesFile } from '../../src/connectors/examples-format.ts';
+import { connectorFile } from '../../src/connectors/format.ts';
 
 /** Returns the JSON Schemas of a connector's two files, for completion, hints and faults in editors. */
 export function editorSchemas(): { connector: string; examples: string } {
