@@ -128,7 +128,7 @@ const ALLOWED: Record<string, string[]> = {
     'mcp/protocol',
     'mcp/tools',
   ],
-  sandbox: ['lib', 'log.ts'],
+  sandbox: ['lib', 'log.ts', 'package.ts'],
   web: [],
   cli: ['*'],
   'app.ts': ['*'],

@@ -14,6 +14,10 @@ const ask = (inputRequests: object, requestState?: object): Answers => ({
   ...(requestState ? { requestState: JSON.stringify({ ...requestState, nonce: randomUUID() }) } : {}),
 });
 
+function userSays(words: string) {
+  return { role: 'user', content: { type: 'text', text: words } };
+}
+
 function form(message: string, properties: { [name: string]: object }, required: string[] = []) {
   return {
     method: 'elicitation/create',
@@ -24,7 +28,7 @@ function form(message: string, properties: { [name: string]: object }, required:
 function sampling(words: string, maxTokens: number) {
   return {
     method: 'sampling/createMessage',
-    params: { messages: [{ role: 'user', content: { type: 'text', text: words } }], maxTokens },
+    params: { messages: [userSays(words)], maxTokens },
   };
 }
 
@@ -48,7 +52,7 @@ function rootsIn(answer: Given[string] | undefined): number {
 }
 
 /** Asks a form and answers with a sentence about its result. */
-function asking(requests: (input: Answers) => ReturnType<typeof form>, words: string): Ask {
+export function asking(requests: (input: Answers) => object, words: string): Ask {
   return (input, { form: answer }) =>
     answer
       ? text(
@@ -57,48 +61,7 @@ function asking(requests: (input: Answers) => ReturnType<typeof form>, words: st
       : ask({ form: requests(input) });
 }
 
-const DEFAULTS = form('Please review and update the form fields with defaults', {
-  name: { type: 'string', description: 'User name', default: 'John Doe' },
-  age: { type: 'integer', description: 'User age', default: 30 },
-  score: { type: 'number', description: 'User score', default: 95.5 },
-  status: {
-    type: 'string',
-    description: 'User status',
-    enum: ['active', 'inactive', 'pending'],
-    default: 'active',
-  },
-  verified: { type: 'boolean', description: 'Verification status', default: true },
-});
-
-const titled = (most: string) =>
-  [1, 2, 3].map((n) => ({ const: `value${n}`, title: `${['First', 'Second', 'Third'][n - 1]} ${most}` }));
-const OPTIONS = ['option1', 'option2', 'option3'];
-const ENUMS = form('Please select options from the enum fields', {
-  untitledSingle: { type: 'string', description: 'Select one option', enum: OPTIONS },
-  titledSingle: { type: 'string', description: 'Select one option with titles', oneOf: titled('Option') },
-  legacyEnum: {
-    type: 'string',
-    description: 'Select one option (legacy)',
-    enum: ['opt1', 'opt2', 'opt3'],
-    enumNames: ['Option One', 'Option Two', 'Option Three'],
-  },
-  untitledMulti: {
-    type: 'array',
-    description: 'Select multiple options',
-    minItems: 1,
-    maxItems: 3,
-    items: { type: 'string', enum: OPTIONS },
-  },
-  titledMulti: {
-    type: 'array',
-    description: 'Select multiple options with titles',
-    minItems: 1,
-    maxItems: 3,
-    items: { anyOf: titled('Choice') },
-  },
-});
-
-/** Tools and prompts that ask their client, by name. */
+/** Tools and prompts that ask their client or repeat their input, by name. */
 export const QUESTIONS: { [name: string]: Ask } = {
   test_sampling: ({ prompt }, { sample }) =>
     sample ? text(`LLM response: ${modelSaid(sample)}`) : ask({ sample: sampling(String(prompt), 100) }),
@@ -107,8 +70,6 @@ export const QUESTIONS: { [name: string]: Ask } = {
       form(String(message), { response: { type: 'string', description: "User's response" } }, ['response']),
     'User response',
   ),
-  test_elicitation_sep1034_defaults: asking(() => DEFAULTS, 'Elicitation completed'),
-  test_elicitation_sep1330_enums: asking(() => ENUMS, 'Elicitation completed'),
   test_missing_capability: (_input, { sample }) =>
     sample ? text('Success') : ask({ sample: sampling('Say something.', 50) }),
   test_input_required_result_elicitation: (_input, { user_name }) =>
@@ -166,18 +127,26 @@ export const QUESTIONS: { [name: string]: Ask } = {
           },
           { kind: 'capabilities-test' },
         ),
+  test_prompt_with_embedded_resource: ({ resourceUri }) => ({
+    messages: [
+      {
+        role: 'user',
+        content: {
+          type: 'resource',
+          resource: {
+            uri: String(resourceUri),
+            mimeType: 'text/plain',
+            text: 'Embedded resource content for testing.',
+          },
+        },
+      },
+      userSays('Please process the embedded resource above.'),
+    ],
+  }),
   test_input_required_result_prompt: (_input, { user_context }) =>
     user_context
       ? {
-          messages: [
-            {
-              role: 'user',
-              content: {
-                type: 'text',
-                text: `Prompt with context: ${String(field(user_context, 'context'))}`,
-              },
-            },
-          ],
+          messages: [userSays(`Prompt with context: ${String(field(user_context, 'context'))}`)],
         }
       : ask({
           user_context: form('What context should the prompt use?', { context: { type: 'string' } }, [

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import { FIXED, FILES, PROMPTS } from './everything-fixed.ts';
-import { QUESTIONS, type Answers } from './everything-questions.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
+import { asking, QUESTIONS, type Answers } from './everything-questions.ts';
 
 const STEP_MS = 50;
 
@@ -12,37 +13,26 @@ const body = z
   })
   .default({ inputResponses: {} });
 
-/** An event of a streamed answer: see `response.stream` of the connector format. */
-interface Event {
-  name: 'progress' | 'log' | 'changed' | 'wait';
-  data: object;
-}
+const FILE = new URL('data/test-connectors/everything/answers.json', PACKAGE_FOLDER);
+const object = z.record(z.string(), z.unknown());
 
-const log = (data: string): Event => ({ name: 'log', data: { level: 'info', data } });
-const progress = (done: number): Event => ({
-  name: 'progress',
-  data: { progress: done, total: 100, message: `Completed step ${done} of 100` },
+/** The answers that do not depend on their request, by the name of the tool, the prompt or the file. */
+const constants = z.object({
+  tools: z.record(z.string(), object),
+  prompts: z.record(z.string(), object),
+  /** Questions whose answer the tool repeats. */
+  forms: z.record(z.string(), object),
+  /** Tools that send events before they answer: see `response.stream` of the connector format. */
+  streams: z.record(
+    z.string(),
+    z.object({ events: z.array(z.object({ name: z.string(), data: object })), text: z.string() }),
+  ),
+  files: z.record(
+    z.string(),
+    z.object({ type: z.string(), text: z.string().optional(), base64: z.base64().optional() }),
+  ),
 });
-
-/** Tools that send events before they answer. */
-const STREAMS: { [tool: string]: { events: Event[]; text: string } } = {
-  test_tool_with_logging: {
-    events: [log('Tool execution started'), log('Tool processing data'), log('Tool execution completed')],
-    text: 'Tool with logging executed successfully',
-  },
-  test_tool_with_progress: { events: [0, 50, 100].map(progress), text: 'Tool with progress completed' },
-  test_streaming_elicitation: { events: [50].map(progress), text: 'Streaming complete' },
-  test_logging_tool: { events: [log('Diagnostic trace logging activated')], text: 'Logging evaluated' },
-  test_reconnection: { events: [{ name: 'wait', data: {} }, ...[25, 75].map(progress)], text: 'Reconnected' },
-  test_trigger_tool_change: {
-    events: [{ name: 'changed', data: { lists: ['tools'] } }],
-    text: 'Mutation triggered',
-  },
-  test_trigger_prompt_change: {
-    events: [{ name: 'changed', data: { lists: ['prompts'] } }],
-    text: 'Mutation triggered',
-  },
-};
+type Event = z.infer<typeof constants>['streams'][string]['events'][number];
 
 /**
  * Creates the third party of the connector for MCP's conformance suites.
@@ -50,29 +40,32 @@ const STREAMS: { [tool: string]: { events: Event[]; text: string } } = {
  * (modelcontextprotocol/conformance).
  */
 export function createEverything(): Router {
+  const { tools, prompts, forms, streams, files } = constants.parse(JSON.parse(readFileSync(FILE, 'utf8')));
   const router = express.Router();
   router.use(express.json({ limit: '1mb' }));
   router.post('/tools/:name', async (req, res) => {
     const { name } = req.params;
     const { inputResponses, requestState, ...input } = body.parse(req.body);
-    const stream = STREAMS[name];
-    const ask = QUESTIONS[name];
+    const stream = streams[name];
+    const form = forms[name];
+    const ask = form ? asking(() => form, 'Elicitation completed') : QUESTIONS[name];
     if (stream) await sendStream(req, res, { events: stream.events, result: said(stream.text) });
     else if (ask) res.json(ask(input, inputResponses, requestState));
     else if (name === 'json_schema_2020_12_tool')
       res.json(said(`JSON Schema 2020-12 tool called with: ${JSON.stringify(input)}`));
-    else answer(res, FIXED[name]);
+    else answer(res, tools[name]);
   });
   router.post('/prompts/:name', (req, res) => {
     const { name } = req.params;
     const { inputResponses, requestState, ...input } = body.parse(req.body);
     const ask = QUESTIONS[name];
-    answer(res, ask ? ask(input, inputResponses, requestState) : PROMPTS[name]?.(input));
+    answer(res, ask ? ask(input, inputResponses, requestState) : prompts[name]);
   });
   router.get('/files/:name', (req, res) => {
-    const file = FILES[req.params.name];
-    if (file) res.type(file.type).send(file.content);
-    else answer(res, undefined);
+    const file = files[req.params.name];
+    if (!file) return answer(res, undefined);
+    const { type, text, base64 = '' } = file;
+    res.type(type).send(text ?? Buffer.from(base64, 'base64'));
   });
   router.get('/records/:id', (req, res) => {
     const { id } = req.params;
