@@ -72,7 +72,6 @@ const ALLOWED: Record<string, string[]> = {
     'store',
     'crypto',
     'package.ts',
-    'connectors',
     'base.ts',
     'runtime',
     'identity',
@@ -99,7 +98,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'http/pages': ['lib', 'store', 'base.ts', 'servers', 'http/context.ts', 'http/server'],
   'mcp/context.ts': ['identity', 'connect', 'workflows'],
-  'mcp/protocol': ['lib', 'connectors', 'upstream'],
+  'mcp/protocol': ['lib', 'connectors'],
   'mcp/tools': [
     'lib',
     'store',

@@ -1,16 +1,16 @@
-import type { Connector } from '../connectors/catalog.ts';
+import { type Connector, SANDBOX_ID } from '../connectors/catalog.ts';
 import type { Context } from './context.ts';
 import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { authorizationUrl, newVerifier } from '../credentials/oauth.ts';
-import { browserAddress } from '../credentials/sandbox-address.ts';
 import { checkFields, credentialFields } from '../credentials/fields.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { chosenScheme, appFieldFaults } from './apps.ts';
 import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
 import type { Submission } from './submit.ts';
+import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
 
 /** Lifetime of a state (RFC 9700 requires short-lived, single-use state). */
 const STATE_MS = 10 * MINUTE;
@@ -84,4 +84,19 @@ export async function beginAuthorization(
 
 export function stateBinding(stateHash: string): string {
   return `oauth_state|${stateHash}`;
+}
+
+/**
+ * Returns the address at which a person's browser reaches a connector. Only the built-in sandbox differs from its
+ * file. The file names a host that does not exist; lib/outbound.ts maps it to our own port. Browsers reach it at the
+ * public address of this process.
+ */
+function browserAddress(
+  { publicUrl }: Pick<Base, 'publicUrl'>,
+  { connectorId }: Pick<Connector, 'connectorId'>,
+  url: string,
+): string {
+  if (connectorId !== SANDBOX_ID) return url;
+  const { protocol, host, pathname, search } = new URL(url);
+  return protocol === 'http:' && host === SANDBOX_HOST ? publicUrl + pathname + search : url;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
-import { SECOND } from '../lib/clock.ts';
+import { SECOND, MINUTE } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tx } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
@@ -11,9 +11,10 @@ import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';
 import { Queues } from './process-queues.ts';
 import { Sender } from './sender.ts';
-import { startSweeps, type Sweep } from './sweeps.ts';
 import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
+import { cancelLeftovers } from './cancel-deliveries.ts';
+import { deleteOldEvents } from './retention.ts';
 
 type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'intervals'>;
 
@@ -157,4 +158,23 @@ export class Dispatcher implements Deliveries {
     // The caller closes the store next. Deliveries that are not released by then wait until their leases expire.
     await releases.idle();
   }
+}
+
+const SWEEP_MS = 10 * MINUTE;
+
+/** Removes expired rows. Runs at an interval. */
+type Sweep = (context: Pick<Base, 'db' | 'clock' | 'store'>) => Promise<void>;
+
+/**
+ * Starts the interval that deletes old events, cancels leftover deliveries of disabled subscriptions, and runs `more`.
+ * @returns the timer.
+ */
+function startSweeps(
+  context: Pick<Base, 'db' | 'clock' | 'store' | 'log'>,
+  more: readonly Sweep[],
+): NodeJS.Timeout {
+  return setInterval(() => {
+    for (const sweep of [deleteOldEvents, cancelLeftovers, ...more])
+      sweep(context).catch((error: unknown) => context.log.error({ err: error }, 'sweep failed'));
+  }, SWEEP_MS);
 }

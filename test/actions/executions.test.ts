@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { listExecutions } from '../../src/actions/execution-list.ts';
-import { createExecutionLog, type Execution, type ExecutionLog } from '../../src/actions/executions.ts';
+import {
+  createExecutionLog,
+  listExecutions,
+  type Execution,
+  type ExecutionLog,
+} from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';

@@ -1,6 +1,6 @@
 import { createQueryId, sql, type CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listExecutions, type ExecutionFilter } from '../../src/actions/execution-list.ts';
+import { listExecutions, type ExecutionFilter } from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { listCredentials } from '../../src/credentials/records.ts';
 import { listDeliveries } from '../../src/outbox/deliveries.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listExecutions } from '../../actions/execution-list.ts';
+import { listExecutions } from '../../actions/executions.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { Tables } from '../../store/schema.ts';
 import { defineRoute } from '../server/route.ts';
