@@ -2,7 +2,7 @@ import type { Context, Intake, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
-import type { Rounds } from './rounds.ts';
+import type { Turns } from './turns.ts';
 
 /** Concurrent polls of one process. A poll or a job mostly waits for an app. */
 const MAX_POLLS = 128;
@@ -18,16 +18,16 @@ const MAX_READINGS = 8;
 const MAX_INBOXES = 64;
 
 /**
- * Creates the loops. It loads the rounds at the first turn, because a process that serves stdio runs none.
+ * Creates the loops. It loads the turns at the first turn, because a process that serves stdio runs none.
  */
 export function createSources(): Sources {
   let served: Context | undefined;
-  let rounds: Promise<Rounds> | undefined;
-  const loadRounds = async (): Promise<Rounds> => (await import('./rounds.ts')).createRounds();
-  const loopOf = (name: keyof Rounds, most: number): Loop =>
+  let turns: Promise<Turns> | undefined;
+  const loadTurns = async (): Promise<Turns> => (await import('./turns.ts')).createTurns();
+  const loopOf = (name: keyof Turns, most: number): Loop =>
     createLoop({
       most,
-      turn: async (options) => (served ? (await (rounds ??= loadRounds()))[name](served, options) : []),
+      turn: async (options) => (served ? (await (turns ??= loadTurns()))[name](served, options) : []),
       onError: (error) => served?.log.error({ err: error }, 'source loop failed'),
     });
   const loops = [

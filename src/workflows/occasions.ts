@@ -50,7 +50,7 @@ export async function runsOfEvents(
   return made;
 }
 
-/** Limit of installations that fire in one round. */
+/** Limit of installations that fire in one turn. */
 const MOST_AT_ONCE = 100;
 
 /**

@@ -2,7 +2,7 @@ import type { Context, Runs } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
-import type { Round } from './round.ts';
+import type { Turn } from './turn.ts';
 
 const SOON_MS = 50;
 /** How long close() waits for running steps. Other processes then take over their runs. */
@@ -13,14 +13,14 @@ export function createRuns(): Runs {
   /** Running work, with the user of each run. */
   const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
-  let round: Promise<Round> | undefined;
+  let turn: Promise<Turn> | undefined;
   let occasions: Promise<{ runsOfEvents: typeof runsOfEvents }> | undefined;
   const loop = createLoop({
     drainMs: DRAIN_MS,
     async turn({ signal }) {
       if (!served) return [];
-      const runRound = await (round ??= loadRound());
-      const begun = await runRound(served, { signal, users: [...running.values()] });
+      const runTurn = await (turn ??= loadTurn());
+      const begun = await runTurn(served, { signal, users: [...running.values()] });
       return begun.map(({ userId, work }) => {
         const one = work.finally(() => {
           running.delete(one);
@@ -56,7 +56,7 @@ export function createRuns(): Runs {
   };
 }
 
-async function loadRound(): Promise<Round> {
-  const { createRound } = await import('./round.ts');
-  return createRound();
+async function loadTurn(): Promise<Turn> {
+  const { createTurn } = await import('./turn.ts');
+  return createTurn();
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { createRounds } from '../../src/sources/rounds.ts';
+import { createTurns } from '../../src/sources/turns.ts';
 import { claimSources } from '../../src/sources/source-records.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
@@ -175,12 +175,12 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     res.end(JSON.stringify(body));
   }
 
-  const rounds = createRounds();
+  const turns = createTurns();
   const app = {
     clock,
     service,
-    /** The rounds of the loops, which share their state between turns. */
-    rounds,
+    /** The turns of the loops, which share their state between turns. */
+    turns,
     userId,
     origin: upstream.origin,
     /** Folder of the connector files. */
@@ -293,7 +293,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     },
     /** Runs one turn of the loops, and waits for all started work. */
     async look(round: 'polls' | 'jobs' | 'readings' | 'inbox' = 'polls'): Promise<number> {
-      const some = round === 'jobs' ? [rounds.shortJobs, rounds.readings] : [rounds[round]];
+      const some = round === 'jobs' ? [turns.shortJobs, turns.readings] : [turns[round]];
       const how = { signal, freeSlots: 1000 };
       const begun = (await Promise.all(some.map((one) => one(context, how)))).flat();
       await Promise.all(begun);

@@ -224,7 +224,7 @@ test('an inventory waits until the previous account is pruned', async () => {
   app.orders = [];
   await switchAccount(app, connectionId);
   // Inventories have slots of their own, and may come before the pruning job.
-  const begun = await app.rounds.readings(app.service.context, {
+  const begun = await app.turns.readings(app.service.context, {
     signal: new AbortController().signal,
     freeSlots: 9,
   });

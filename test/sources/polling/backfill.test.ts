@@ -130,7 +130,7 @@ test.each([
     let begun = 0;
     for (let second = 0; second < 2 * 60; second++) {
       await app.look();
-      begun += (await Promise.all(await app.rounds.readings(app.service.context, { signal, freeSlots: 8 })))
+      begun += (await Promise.all(await app.turns.readings(app.service.context, { signal, freeSlots: 8 })))
         .length;
       app.clock.advance(SECOND);
     }

@@ -7,7 +7,7 @@ import { claimSources } from '../../../src/sources/source-records.ts';
 import { pruneJob } from '../../../src/sources/prune.ts';
 import { createClockJumps } from '../../../src/sources/clock-jumps.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { createRounds } from '../../../src/sources/rounds.ts';
+import { createTurns } from '../../../src/sources/turns.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import { separate } from '../../support/events.ts';
@@ -158,7 +158,7 @@ export async function openWorld() {
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
   const how = { signal: new AbortController().signal, freeSlots: 100 };
-  const rounds = createRounds();
+  const turns = createTurns();
   const makeDueAfterJump = createClockJumps();
   /** Milliseconds by which our clock is ahead of the true time, which the shop follows. */
   let aheadMs = 0;
@@ -181,7 +181,7 @@ export async function openWorld() {
   }
 
   async function understand(): Promise<void> {
-    await Promise.all(await rounds.inbox(service.context, how));
+    await Promise.all(await turns.inbox(service.context, how));
   }
 
   function beginShop(style: ShopStyle, skewSeconds: number, deepest = Infinity): void {
@@ -218,7 +218,7 @@ export async function openWorld() {
       },
     });
     if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body));
-    await Promise.all(await rounds.shortJobs(service.context, how));
+    await Promise.all(await turns.shortJobs(service.context, how));
     const run = newRun(connectionId);
     for (let polls = 0; polls < downFor; polls++) {
       await run.poll([500]);

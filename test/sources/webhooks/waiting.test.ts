@@ -25,7 +25,7 @@ async function openWebhookApp() {
       expect(await app.announce(what, order)).toBe(200);
     },
     async look(signal = new AbortController().signal): Promise<void> {
-      await Promise.all(await app.rounds.inbox(context, { signal, freeSlots: 100 }));
+      await Promise.all(await app.turns.inbox(context, { signal, freeSlots: 100 }));
     },
     /** Lets time pass, and processes due webhooks after each step. */
     async pass(ms: number, everyMs: number): Promise<void> {

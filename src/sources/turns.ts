@@ -1,47 +1,47 @@
-import type { Round } from './context.ts';
+import type { Turn } from './context.ts';
 import { accountSwitchJob } from './account-switch-job.ts';
 import { backfillJob } from './polling/backfill.ts';
 import { pruneJob } from './prune.ts';
-import { createInboxRound } from './webhooks/inbox.ts';
+import { createInboxTurn } from './webhooks/inbox.ts';
 import { inventoryJob } from './polling/inventory.ts';
 import { createClockJumps } from './clock-jumps.ts';
 import { pollSource } from './polling/poll.ts';
 import { registerJob } from './webhooks/register.ts';
 import { resealJob } from '../credentials/reseal.ts';
-import { createFairRound } from './fair-scheduling.ts';
+import { createFairTurn } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './source-records.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
-/** The rounds of a process, one for each of its loops. */
-export interface Rounds {
+/** The turns of a process, one for each of its loops. */
+export interface Turns {
   /** Turns stored webhooks into events. */
-  inbox: Round;
+  inbox: Turn;
   /** Resumes the sources whose credential works again, and polls the due sources. */
-  polls: Round;
+  polls: Turn;
   /** Runs registrations at apps and pruning: a few calls or statements each. */
-  shortJobs: Round;
+  shortJobs: Turn;
   /** Runs backfills and inventories. They read all records of an app, for minutes or hours. */
-  readings: Round;
+  readings: Turn;
 }
 
-export function createRounds(): Rounds {
+export function createTurns(): Turns {
   const makeDueAfterJump = createClockJumps();
   return {
-    inbox: createInboxRound(),
+    inbox: createInboxTurn(),
     async polls(context, { signal, freeSlots }) {
       await makeDueAfterJump(context);
       await resumeSources(context);
       const sources = await claimSources(context, freeSlots);
       return sources.map((source) => pollSource(context, source, signal));
     },
-    shortJobs: createFairRound((context) => ({
+    shortJobs: createFairTurn((context) => ({
       register: registerJob(context),
       unregister: unregisterJob(context),
       anew: accountSwitchJob(context),
       forget: pruneJob(context),
       reseal: resealJob(context),
     })),
-    readings: createFairRound((context) => ({
+    readings: createFairTurn((context) => ({
       backfill: backfillJob(context),
       inventory: inventoryJob(context),
     })),

@@ -12,19 +12,19 @@ import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
 const MAX_RUNS = 16;
 
 /** A run that this process executes. Its `work` never rejects. */
-export interface Carried {
+export interface StartedRun {
   userId: string;
   work: Promise<void>;
 }
 
 /** Starts or continues due runs. `users`: those of the running runs. Returns the started runs. */
-export type Round = (
+export type Turn = (
   context: Context,
   options: { signal: AbortSignal; users: readonly string[] },
-) => Promise<Carried[]>;
+) => Promise<StartedRun[]>;
 
-/** Creates the round, which also fires due schedules and deletes expired runs. */
-export function createRound(): Round {
+/** Creates the turn of the loop, which also fires due schedules and deletes expired runs. */
+export function createTurn(): Turn {
   const deleteOldRuns = createRunSweep();
   return async (context, { signal, users }) => {
     await fireSchedules(context);
