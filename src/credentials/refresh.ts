@@ -136,6 +136,8 @@ async function renewOrWait(
     };
     const { lastEndedAt } = leased;
     try {
+      // Another process may have renewed in vain between our read and our lease.
+      if (isResting(lease.credential, clock.now())) continue;
       return await whileRenewing(renewal, () => renew(context, { connector, lease, refused, lastEndedAt }));
     } finally {
       await releaseLease(db, lease, clock.now());

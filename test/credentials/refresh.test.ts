@@ -54,6 +54,21 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
+  test('are not requested by a process that read them before another one failed', async () => {
+    await bench.connect();
+    const other = await bench.another();
+    bench.clock.advance(2 * HOUR);
+    bench.party.mode = '500';
+    const lease = holdLease(other);
+    const late = run(other);
+    await lease.asked;
+    await expect(run(bench)).rejects.toMatchObject({ code: 'upstream_failed' });
+    lease.release();
+    await expect(late).rejects.toMatchObject({ code: 'upstream_failed' });
+    expect(bench.party.asked).toHaveLength(1);
+    await other[Symbol.asyncDispose]();
+  });
+
   test('that still work are used while another call renews them', async () => {
     const made = await bench.connect();
     bench.clock.advance(57 * MINUTE);
@@ -234,3 +249,21 @@ describe('a credential', () => {
     expect(credential).toMatchObject({ state: 'active', version: 2 });
   });
 });
+
+/** Holds the statement by which a process takes its next lease. */
+function holdLease({ db }: OAuthBench) {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const executor = db.getExecutor();
+  const execute = executor.executeQuery.bind(executor);
+  const value = async (...args: Parameters<typeof execute>) => {
+    if (args[0].sql.startsWith('update "credentials" set "lease_token"')) {
+      Reflect.deleteProperty(executor, 'executeQuery');
+      asked.resolve();
+      await released.promise;
+    }
+    return execute(...args);
+  };
+  Object.defineProperty(executor, 'executeQuery', { configurable: true, value });
+  return { asked: asked.promise, release: released.resolve };
+}
