@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
+import { LEASE_MS } from '../../src/workflows/steps.ts';
 import { manualClock } from '../support/clock.ts';
+import { holdAnswer, SLOW } from '../support/held-answers.ts';
 import { until } from '../support/until.ts';
 import { startService } from '../support/service.ts';
 import { freshDatabase } from '../support/stores.ts';
@@ -234,15 +236,17 @@ describe('a run in progress', () => {
   test('cancelled during a step records that step', async () => {
     const workflowId = await service.define(
       manual([
-        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 800 } },
+        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } },
         message('never', 'x'),
       ]),
     );
     await service.install(workflowId);
+    const step = holdAnswer(service, SLOW);
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
     const runId = started.text('runId');
-    await service.ended(workflowId, runId, ['running']);
+    await step.asked;
     await service.call('POST', `/workflows/${workflowId}/runs/${runId}/cancel`);
+    step.release();
     const path = `/workflows/${workflowId}/runs/${runId}`;
     await until(async () => (await service.call('GET', path)).at('steps.0.status') === 'succeeded');
     const run = await service.ended(workflowId, runId);
@@ -254,32 +258,37 @@ describe('a run in progress', () => {
     const clock = manualClock();
     const own = await startWorkflows({ clock });
     const workflowId = await own.define(
-      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 6000 } }]),
+      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } }]),
     );
     await own.install(workflowId);
+    const step = holdAnswer(own, SLOW);
     const started = await own.call('POST', `/workflows/${workflowId}/run?userId=${own.userId}`);
     const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
     const status = async () => (await own.call('GET', path)).at('steps.0.status');
-    await until(async () => (await status()) === 'running');
+    await step.asked;
     await own.call('POST', `${path}/cancel`);
     clock.advance(8 * SECOND);
-    // The lease is renewed within this time.
-    await new Promise((next) => setTimeout(next, 4000));
+    const run = own.context.db.selectFrom('workflow_runs').select('next_at');
+    const leaseUntil = async () => (await run.executeTakeFirstOrThrow()).next_at;
+    await expect.poll(leaseUntil).toBe(clock.now() + LEASE_MS);
     clock.advance(8 * SECOND);
     expect(await status()).toBe('running');
+    step.release();
     await until(async () => (await status()) === 'succeeded');
     await own.stop();
   });
 
   test('over items is cancelled before the next item', async () => {
-    const slow = { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 500 } };
+    const slow = { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } };
     const workflowId = await service.define(manual([{ ...slow, forEach: '[1, 2, 3]' }]));
     await service.install(workflowId);
+    const item = holdAnswer(service, SLOW);
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
     const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
     const steps = async () => (await service.call('GET', path)).at('steps');
-    await until(async () => JSON.stringify(await steps()).includes('"item":0'));
+    await item.asked;
     await service.call('POST', `${path}/cancel`);
+    item.release();
     await until(async () => !JSON.stringify(await steps()).includes('running'));
     expect(await steps()).toMatchObject([
       { status: 'cancelled', itemCounts: { succeeded: 1 }, items: [{ status: 'succeeded' }] },
@@ -304,15 +313,18 @@ describe('a run in progress', () => {
   test('ends with its workflow', async () => {
     const workflowId = await service.define(
       manual([
-        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 500 } },
+        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } },
         message('never', 'after deletion'),
       ]),
     );
     await service.install(workflowId);
+    const step = holdAnswer(service, SLOW);
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
-    await service.ended(workflowId, started.text('runId'), ['running']);
+    await step.asked;
     expect((await service.call('DELETE', `/workflows/${workflowId}`)).status).toBe(200);
-    await new Promise((next) => setTimeout(next, 900));
+    step.release();
+    const isOver = (line: string) => line.includes(started.text('runId')) && line.includes('"overtaken"');
+    await until(() => service.logged.some(isOver));
     const messages = await service.act('list_messages', { limit: 5 });
     expect(JSON.stringify(messages)).not.toContain('after deletion');
     expect((await service.call('GET', '/health')).status).toBe(200);
@@ -320,17 +332,27 @@ describe('a run in progress', () => {
 
   test('counts toward the concurrency of its definition', async () => {
     const workflowId = await service.define(
-      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 300 } }], {
+      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 50 } }], {
         concurrency: 2,
       }),
     );
     await service.install(workflowId);
+    const step = holdAnswer(service, SLOW);
     const runs = await Promise.all(
       Array.from({ length: 6 }, () =>
         service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`),
       ),
     );
     const ids = runs.map((one) => one.text('runId'));
+    const ended = async () => {
+      const answers = await Promise.all(
+        ids.map((runId) => service.call('GET', `/workflows/${workflowId}/runs/${runId}`)),
+      );
+      return answers.filter((one) => one.at('status') === 'succeeded').length;
+    };
+    // The others run one after another next to the held one.
+    await expect.poll(ended).toBe(5);
+    step.release();
     for (const runId of ids) expect((await service.ended(workflowId, runId)).at('status')).toBe('succeeded');
     const steps = await service.context.db
       .selectFrom('workflow_steps')
