@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
+import { recordReads } from '../support/polls.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+import { until } from '../support/until.ts';
 import { openApp, type TestedApp } from './app.ts';
 
 /* Sources whose connection switches to another account. */
@@ -281,13 +282,14 @@ test('a webhook that arrives during an account switch publishes nothing', async 
     'x-secret': hook?.secret ?? '',
     expect: '100-continue',
   };
+  using reads = recordReads(app.service);
   const sent = request(hook?.url ?? '', { method: 'POST', headers });
   sent.flushHeaders();
   await once(sent, 'continue');
   const body = JSON.stringify({ what: 'made', order: app.order('o1', app.clock.now() + MINUTE) });
   sent.write(body.slice(0, 10));
   // The intake looks up the source as soon as the head arrives.
-  await sleep(50);
+  await until(() => reads.tables.includes('sources'));
   await switchAccount(app, connectionId);
   sent.end(body.slice(10));
   const [answer]: IncomingMessage[] = await once(sent, 'response');

@@ -5,6 +5,7 @@ import { publish } from '../../src/outbox/publish.ts';
 import type { NewEvent } from '../../src/outbox/event.ts';
 import { deleteOldEvents } from '../../src/outbox/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
+import { nextMillisecond } from '../support/clock.ts';
 import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { until } from '../support/until.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
@@ -127,9 +128,9 @@ test('a recovery ends at the given time', async () => {
   receiver.answer = (_, res) => res.writeHead(500).end();
   await created(service, ['before']);
   await settled(subscriptionId, 'dead');
-  await new Promise((next) => setTimeout(next, 5));
-  const between = isoTime(Date.now());
-  await new Promise((next) => setTimeout(next, 5));
+  const { clock } = service.context;
+  const between = isoTime(await nextMillisecond(clock));
+  await nextMillisecond(clock);
   await created(service, ['after']);
   await settled(subscriptionId, 'dead');
   receiver.answer = (_, res) => res.writeHead(200).end();
@@ -151,7 +152,7 @@ test('a recovery omits events before the subscription and backfills of others', 
   const first = await subscribe(service, { address: `${receiver.url}?first` });
   await created(service, ['before']);
   await receiver.arrived(1);
-  await new Promise((next) => setTimeout(next, 5));
+  await nextMillisecond(context.clock);
   const second = await subscribe(service, { address: `${receiver.url}?second` });
   expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
 

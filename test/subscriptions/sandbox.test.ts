@@ -120,7 +120,12 @@ test('an order of the sandbox is found by polling, and only once', async () => {
     lines: [{ productId: products.text('data.0.remoteId'), quantity: 2 }],
   });
   await run.receiver.arrived(1);
-  await new Promise((next) => setTimeout(next, 2500));
+  let lists = 0;
+  run.service.app.server.prependListener('request', ({ url }) => {
+    if (url?.startsWith('/sandbox/api/orders')) lists++;
+  });
+  // Polls of a source do not overlap.
+  await until(() => lists > 2);
   expect(bodies(run)).toEqual([expect.objectContaining({ event: 'created', remoteId: id })]);
 });
 

@@ -1,5 +1,6 @@
 import type { Intervals } from '../../src/base.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { until } from './until.ts';
 
 /** Polls in the tests. The polls of a released Gatehouse are about ten times as far apart. */
 export const SHORT_INTERVALS: Intervals = { changesMs: 50, workMs: 100 };
@@ -17,4 +18,11 @@ export function manualClock(start = Date.parse('2026-03-01T12:00:00Z')): ManualC
       now += ms;
     },
   };
+}
+
+/** Waits until a clock shows a later millisecond, and returns it. */
+export async function nextMillisecond(clock: Clock): Promise<number> {
+  const before = clock.now();
+  await until(() => clock.now() > before);
+  return clock.now();
 }
