@@ -5,6 +5,7 @@ import { brotliCompressSync, deflateSync, gzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { createOutbound, MAX_ANSWER_BYTES, type Outbound } from '../../src/lib/outbound.ts';
+import { until } from '../support/until.ts';
 
 const CANARY = 'canary_9f8e7d6c5b4a';
 
@@ -368,9 +369,4 @@ async function freePort(): Promise<string> {
   const origin = await listen(probe);
   await new Promise((resolve) => probe.close(resolve));
   return new URL(origin).port;
-}
-
-async function until(done: () => boolean): Promise<void> {
-  for (let i = 0; i < 200 && !done(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(done()).toBe(true);
 }

@@ -9,6 +9,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createSqliteDriver } from '../../src/store/sqlite-driver.ts';
 import { sqliteDialect } from '../../src/store/sqlite.ts';
 import { freshDatabase } from '../support/stores.ts';
+import { until } from '../support/until.ts';
 
 /** A disk whose syncs end when the test ends them. */
 class HeldDisk implements Disk {
@@ -20,7 +21,7 @@ class HeldDisk implements Disk {
   }
   close(): void {}
   async finish(error: Error | null = null): Promise<void> {
-    while (!this.working) await new Promise((next) => setTimeout(next, 5));
+    await until(() => this.working !== undefined);
     const { working } = this;
     this.working = undefined;
     working?.(error);

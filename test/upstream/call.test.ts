@@ -237,7 +237,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     ) => {
       const gone = new AbortController();
       const sent = failure(send(one(gone.signal)));
-      while (!ready()) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(ready);
       gone.abort();
       expect((await sent).details?.['reason']).toBe('cancelled');
     };
@@ -246,8 +246,8 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     test('closes the connection', async () => {
       upstream.handler = () => {};
       await cancelled((signal) => call({}, { signal, ...good() }));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect([upstream.count, upstream.closed]).toEqual([1, 1]);
+      await until(() => upstream.closed === 1);
+      expect(upstream.count).toBe(1);
     });
 
     test('before its repetition is not repeated', async () => {
@@ -264,7 +264,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       const limited = { head: 'rateLimit: {requests: 100, perSeconds: 1, concurrency: 1}' };
       const gone = new AbortController();
       const first = failure(send(call(limited, { signal: gone.signal, ...good() })));
-      while (upstream.count === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => upstream.count > 0);
       await cancelled((signal) => call(limited, { signal, ...good() }));
       gone.abort();
       await first;
