@@ -292,8 +292,10 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await page.evaluate(`Gatehouse.setToken(${JSON.stringify(token)})`);
     const modal = await web.authenticate(page, { app: 'sandbox' });
     await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
+    const accounts = () => web.service.call('GET', `/users/${userId}/credentials`, { bearer: token });
+    expect((await accounts()).status).toBe(403);
     await web.service.call('DELETE', `/users/${userId}`);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await expect.poll(async () => (await accounts()).status).toBe(401);
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_gone');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
     await expect.poll(() => modal.getByRole('alert').textContent()).toContain('not valid here any more');
