@@ -176,7 +176,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
 }
 
 /**
- * Runs the call under an Idempotency-Key. The call ends even when the client disconnects, because the client will
+ * Runs the call under an Idempotency-Key. A client that disconnects does not abort it, because the client will
  * repeat it.
  */
 async function runKeyed(

@@ -122,7 +122,7 @@ function json(value: object): string[] {
 
 /**
  * Returns the settings of Claude Desktop. It starts this Node.js with this program, and knows none of our variables.
- * With more settings than the home, it connects through the bridge instead of the store.
+ * When settings other than the home matter, it connects through the bridge instead of the store.
  */
 function desktopConfig(
   config: Config,

@@ -285,7 +285,7 @@ export const cancelConnectRoute = defineRoute({
   },
 });
 
-/** Returns the connectors that a session may choose from; undefined means all. A reconnected account has only its own. */
+/** Returns the connectors that a session may choose from; undefined means all. For a reconnection it is the account's. */
 async function connectorsOf(
   context: Context,
   owner: { environment: Environment; userId: string },

@@ -24,7 +24,7 @@ export const versionNumber = z
   .transform(Number)
   .meta({ type: 'integer' });
 
-/** Any object. src/workflows/check.ts checks it, because it names faults by the kind of step. */
+/** Accepts any object. src/workflows/check.ts reports its faults by the kind of step. */
 export const definitionBody = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
   .meta({ shownAs: definitionSchema });

@@ -37,7 +37,7 @@ const SUBJECTS: { [method: string]: string } = {
   'resources/read': 'uri',
 };
 
-/** How long a client may cache a list that no list_changed notification changes. */
+/** How long a client may cache a list. A list_changed notification ends this earlier. */
 const LIST_TTL_MS = 60_000;
 const TTLS_MS: { [method: string]: number } = {
   'server/discover': LIST_TTL_MS,

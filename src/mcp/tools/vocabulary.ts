@@ -156,7 +156,7 @@ interface PhraseIndex {
 
 let index: PhraseIndex | undefined;
 
-/** Reads the phrases at the first search, because they would be a tenth of the start's time. */
+/** Reads the phrases at the first search, because reading them would take a tenth of the start. */
 function phraseIndex(): PhraseIndex {
   return (index ??= {
     phrases: phrasesOf(`${THINGS}${WORK}`),

@@ -27,7 +27,7 @@ export interface Flow {
 export interface Stream {
   opened(): boolean;
   send(message: object): void;
-  /** Closes the stream of a session, whose client reconnects for the answer (MCP 2025-11-25). Else does nothing. */
+  /** Closes the stream of a session. Its client reconnects for the answer (MCP 2025-11-25). No session: no effect. */
   closeForPolling(): void;
   /** Sends the response, text or parts. `status` applies when no message preceded the response. */
   finish(body: string | Buffer[], status?: number): void;

@@ -184,7 +184,7 @@ function newSession(
         return;
       }
       listening.delete(session);
-      // The old function holds the closed request in memory.
+      // The old function would hold the closed request in memory.
       session.rights = initialRights;
     },
     notify: (method, params) => notify(session, method, params),

@@ -18,7 +18,7 @@ import type { Grant } from '../tools/grant.ts';
 const PING_EVERY = 50;
 /** Checks that run at the same time; more would block other users of the store. */
 const MAX_CHECKS = 100;
-/** Longest delay of the next checks by a slow one. A JWT's keys come from its issuer, which may be slow. */
+/** Longest wait of the next checks for a slow one. A JWT's keys come from its issuer, which may be slow. */
 const MAX_WAIT_MS = 50;
 /** Changes this old are read again, because a change may be committed late and the clocks of processes differ. */
 const OVERLAP_MS = 5 * SECOND;

@@ -21,7 +21,7 @@ import { accountOf } from './remote-record.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../source-records.ts';
 
-/** Largest factor by which an idle source is polled less often, and the factor of each idle poll. */
+/** Factors of the interval of an idle source: the largest, and the growth after each idle poll. */
 const MAX_SLOWDOWN = 5;
 const SLOWDOWN = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;

@@ -166,8 +166,8 @@ async function storedFacts(
 }
 
 /**
- * Returns the time of an observation. A time in the future was stored while our clock was ahead. It becomes 0,
- * long ago.
+ * Returns the time of an observation. A time in the future was stored while our clock was ahead. Returns 0
+ * for it.
  */
 function observedAt({ seenAt }: StoredFacts, now: number): number {
   return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
