@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
-import { isOrphan, isUniqueViolation } from '../store/open.ts';
+import { isOrphan, orExists } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -170,15 +170,8 @@ export async function requireEnabled(db: DbOrTx, environment: Environment, userI
   throw new GatehouseError('forbidden', `The user "${user.username}" is disabled.`);
 }
 
-async function rejectTakenName<T>(write: Promise<T>, username: string): Promise<T> {
-  try {
-    return await write;
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GatehouseError('user_exists', `The username "${username}" is taken in this environment.`, {
-      cause: error,
-    });
-  }
+function rejectTakenName<T>(write: Promise<T>, username: string): Promise<T> {
+  return orExists(write, 'user_exists', `The username "${username}" is taken in this environment.`);
 }
 
 function toUser(row: Tables['users']) {

@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
 import { isPostgres } from '../store/prepared.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { orExists } from '../store/open.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
@@ -275,15 +275,8 @@ function nameKey(name: string): string {
   return name.trim().normalize('NFC').toLowerCase();
 }
 
-async function rejectTakenName<T>(write: Promise<T>, name: string): Promise<T> {
-  try {
-    return await write;
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GatehouseError('server_exists', `An MCP server named "${name}" exists in this environment.`, {
-      cause: error,
-    });
-  }
+function rejectTakenName<T>(write: Promise<T>, name: string): Promise<T> {
+  return orExists(write, 'server_exists', `An MCP server named "${name}" exists in this environment.`);
 }
 
 function toServer(row: Selectable<Tables['servers']>) {

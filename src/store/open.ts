@@ -10,7 +10,7 @@ import type { Db, Tables, Tx } from './schema.ts';
 import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
-import { thrownMessage } from '../lib/errors.ts';
+import { GatehouseError, thrownMessage, type ErrorCode } from '../lib/errors.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
 export interface Store extends AsyncDisposable {
@@ -120,6 +120,15 @@ function toStore(
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error);
   return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY';
+}
+
+/** Translates the error of a write whose row exists already. @throws GatehouseError `code` */
+export async function orExists<T>(write: Promise<T>, code: ErrorCode, message: string): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    throw isUniqueViolation(error) ? new GatehouseError(code, message, { cause: error }) : error;
+  }
 }
 
 /** Returns whether `error` is a row refused because its parent row is gone, on either database. */

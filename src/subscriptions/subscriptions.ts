@@ -8,7 +8,7 @@ import { newId } from '../lib/ids.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { orExists } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -347,17 +347,12 @@ function sealHeaders(
   return keys.sealJson(headers, sealBinding(subscriptionId, 'headers'));
 }
 
-async function rejectDuplicate<T>(write: Promise<T>): Promise<T> {
-  try {
-    return await write;
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GatehouseError(
-      'subscription_exists',
-      'This connection has a subscription of this scope to this address already. Change that one, or delete it.',
-      { cause: error },
-    );
-  }
+function rejectDuplicate<T>(write: Promise<T>): Promise<T> {
+  return orExists(
+    write,
+    'subscription_exists',
+    'This connection has a subscription of this scope to this address already. Change that one, or delete it.',
+  );
 }
 
 function notFound(subscriptionId: string): GatehouseError {

@@ -9,7 +9,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { notifyAccountsChanged } from '../store/changes.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { orExists } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -62,8 +62,8 @@ export async function install(
   const config = checkedConfig(definition, input.config);
   const installationId = newId('ins');
   const token = definition.trigger.type === 'call' ? newRandomToken() : undefined;
-  try {
-    const row = await context.db.transaction().execute(async (tx) => {
+  const row = await orExists(
+    context.db.transaction().execute(async (tx) => {
       const credentials = await chosenCredentials(tx, context, {
         owner: key,
         definition,
@@ -97,17 +97,12 @@ export async function install(
         })
         .returningAll()
         .executeTakeFirstOrThrow();
-    });
-    context.sources.wake();
-    return { row, definition, hookUrl: token === undefined ? undefined : hookUrl(context, token) };
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GatehouseError(
-      'installation_exists',
-      'This user has installed the workflow already. Change the installation, upgrade it, or uninstall it first.',
-      { cause: error },
-    );
-  }
+    }),
+    'installation_exists',
+    'This user has installed the workflow already. Change the installation, upgrade it, or uninstall it first.',
+  );
+  context.sources.wake();
+  return { row, definition, hookUrl: token === undefined ? undefined : hookUrl(context, token) };
 }
 
 /**

@@ -4,7 +4,7 @@ import { lockSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { orExists } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -34,8 +34,8 @@ export async function createWorkflow(context: WorkflowContext, input: NewWorkflo
   const definition = await checkedDefinition(context, environment, input.definition);
   const now = context.clock.now();
   const workflowId = newId('wf');
-  try {
-    await context.db.transaction().execute(async (tx) => {
+  await orExists(
+    context.db.transaction().execute(async (tx) => {
       await tx
         .insertInto('workflows')
         .values({
@@ -48,13 +48,10 @@ export async function createWorkflow(context: WorkflowContext, input: NewWorkflo
         })
         .execute();
       await insertVersion(tx, { workflowId, version: 1, draft, definition, now });
-    });
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GatehouseError('workflow_exists', `A workflow of this environment has the name "${name}".`, {
-      cause: error,
-    });
-  }
+    }),
+    'workflow_exists',
+    `A workflow of this environment has the name "${name}".`,
+  );
   return requireWorkflow(context.db, environment, workflowId);
 }
 
