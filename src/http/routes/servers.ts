@@ -24,8 +24,6 @@ import { deleted, label, time } from '../server/shapes.ts';
 const MAX_UNPAGED = 1000;
 
 const name = label(100).meta({ description: 'Unique in the environment, case-insensitive.' });
-const description = z.string().max(2000);
-const customInstructions = z.string().max(10_000);
 const tokenExpiresInDays = z
   .int('must be a whole number from 1 to 365')
   .min(1, 'must be a whole number from 1 to 365')
@@ -33,6 +31,16 @@ const tokenExpiresInDays = z
 const toolMode = z.enum(['auto', 'direct', 'discovery']);
 const pinTools = z.boolean().meta({
   description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
+});
+/** The fields that a new server may have, and a change. */
+const fields = z.strictObject({
+  name,
+  description: z.string().max(2000).optional(),
+  customInstructions: z.string().max(10_000).optional(),
+  restrictions: restrictionsSchema.optional(),
+  toolMode: toolMode.optional(),
+  enabled: z.boolean().optional(),
+  pinTools: pinTools.optional(),
 });
 /** Properties of the routes of MCP servers, and of one of them. */
 const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
@@ -73,16 +81,7 @@ export const createServerRoute = defineRoute({
   summary: 'Create an MCP server',
   description: `JWTs of one user can create at most ${MAX_BOUND_SERVERS} servers.`,
   scope: 'servers:write',
-  body: z.strictObject({
-    name,
-    description: description.optional(),
-    customInstructions: customInstructions.optional(),
-    tokenExpiresInDays: tokenExpiresInDays.optional(),
-    restrictions: restrictionsSchema.optional(),
-    toolMode: toolMode.optional(),
-    enabled: z.boolean().optional(),
-    pinTools: pinTools.optional(),
-  }),
+  body: fields.extend({ tokenExpiresInDays: tokenExpiresInDays.optional() }),
   success: { status: 201, description: 'The server with its access token.', schema: createdServer },
   errors: ['server_exists', 'user_not_found', 'limit_reached'],
   audited: true,
@@ -162,15 +161,7 @@ export const updateServerRoute = defineRoute({
   summary: 'Change an MCP server',
   description: 'Changes only the given members. Replaces `restrictions` whole.',
   scope: 'servers:write',
-  body: z.strictObject({
-    name: name.optional(),
-    description: description.optional(),
-    customInstructions: customInstructions.optional(),
-    restrictions: restrictionsSchema.optional(),
-    toolMode: toolMode.optional(),
-    enabled: z.boolean().optional(),
-    pinTools: pinTools.optional(),
-  }),
+  body: fields.partial(),
   success: { status: 200, description: 'The server as it is now.', schema: server },
   errors: ['server_not_found', 'server_exists'],
   audited: true,
