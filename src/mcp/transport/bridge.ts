@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { SECOND } from '../../lib/clock.ts';
-import { isJsonObject, parseJson, type Json } from '../../lib/json.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
 import { headersFor } from '../protocol/mcp-2026.ts';
 
@@ -94,7 +94,8 @@ async function deliver(bridge: Bridge, line: string): Promise<void> {
     );
     return;
   }
-  const { id, method, params } = message;
+  const { method, params } = message;
+  const id = isId(message['id']) ? message['id'] : undefined;
   if (method === 'initialize') bridge.state.initialize = line;
   const routingHeaders = headersFor(method, params);
   if (method === 'notifications/cancelled' && cancelled(bridge, params)) return;
@@ -126,7 +127,7 @@ async function deliver(bridge: Bridge, line: string): Promise<void> {
 /** Cancels a request of MCP 2026-07-28 by closing its stream. Returns false when the id names no such request. */
 function cancelled({ state }: Bridge, params: Json | undefined): boolean {
   const id = isJsonObject(params) ? params['requestId'] : undefined;
-  const running = typeof id === 'string' || typeof id === 'number' ? state.running.get(id) : undefined;
+  const running = isId(id) ? state.running.get(id) : undefined;
   running?.abort();
   return running !== undefined;
 }
@@ -166,10 +167,10 @@ async function relay(bridge: Bridge, answer: RemoteAnswer, id: string | number |
   const text = await answer.body.text();
   const message = messageOf(text);
   if (answer.status === 200 && message !== undefined) {
-    bridge.write(JSON.stringify(parseJson(text)));
+    bridge.write(JSON.stringify(message));
     return text;
   }
-  fail(bridge, id, { sentence: refusalOf(bridge, answer.status, text), error: message?.error });
+  fail(bridge, id, { sentence: refusalOf(bridge, answer.status, text), error: message?.['error'] });
   return text;
 }
 
@@ -178,9 +179,10 @@ async function relayEvents(bridge: Bridge, answer: RemoteAnswer, standing: boole
   const parser = createParser({
     onEvent({ id, data }) {
       if (standing && id !== undefined) bridge.state.lastEventId = id;
-      if (data === '' || messageOf(data) === undefined) return;
+      const message = messageOf(data);
+      if (message === undefined) return;
       last = data;
-      bridge.write(JSON.stringify(parseJson(data)));
+      bridge.write(JSON.stringify(message));
     },
   });
   const decoder = new TextDecoder();
@@ -266,7 +268,7 @@ function fail(
 
 function refusalOf({ options }: Bridge, status: number, text: string): string {
   const where = withoutToken(options.url);
-  const fault = messageOf(text)?.error;
+  const fault = messageOf(text)?.['error'];
   const reason = isJsonObject(fault) && typeof fault['message'] === 'string' ? ` ${fault['message']}` : '';
   switch (status) {
     case 401:
@@ -311,28 +313,20 @@ function headerOf({ headers }: RemoteAnswer, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
+function isId(value: Json | undefined): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
 function versionIn(text: string): string | undefined {
-  const result = messageOf(text)?.result;
+  const result = messageOf(text)?.['result'];
   const version = isJsonObject(result) ? result['protocolVersion'] : undefined;
   return typeof version === 'string' ? version : undefined;
 }
 
-function messageOf(
-  text: string,
-):
-  | { id: string | number | undefined; method: Json | undefined; params?: Json; result?: Json; error?: Json }
-  | undefined {
+function messageOf(text: string): JsonObject | undefined {
   try {
     const value = parseJson(text);
-    if (!isJsonObject(value)) return undefined;
-    const { id, method, params, result, error } = value;
-    return {
-      id: typeof id === 'string' || typeof id === 'number' ? id : undefined,
-      method,
-      ...(params === undefined ? {} : { params }),
-      ...(result === undefined ? {} : { result }),
-      ...(error === undefined ? {} : { error }),
-    };
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
