@@ -194,7 +194,7 @@ describe('nothing connects', () => {
     await expect(one.request({ method: 'GET', url, timeoutMs: 300 })).rejects.toMatchObject({
       code: 'upstream_failed',
     });
-    await expect(one.request({ method: 'GET', url, timeoutMs: 300 })).rejects.toMatchObject({
+    await expect(one.request({ method: 'GET', url, timeoutMs: 3000 })).rejects.toMatchObject({
       details: { reason: 'blocked_address' },
     });
     expect(connections).toBe(0);

@@ -148,7 +148,7 @@ describe('outbound calls', () => {
     ],
   ])('the deadline ends a call of a server that %s, and closes the connection', async (_what, upstream) => {
     handler = upstream;
-    const error = await failure(get('/', { timeoutMs: 400 }));
+    const error = await failure(get('/', { timeoutMs: 1000 }));
     expect([error.code, error.status]).toEqual(['upstream_timeout', 504]);
     await until(() => closed === 1);
   });
