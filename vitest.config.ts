@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/clients/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
+          exclude: ['test/clients/**', 'test/proofs/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
           globalSetup: ['test/support/kept.ts', 'test/support/global-setup.ts'],
         },
       },

@@ -1,5 +1,5 @@
-/** `npm run proof:events`, its step of `.ci/run`, and the test suite. */
-export type Form = 'full' | 'ci' | 'short';
+/** `npm run proof:events`, and its step of `.ci/run`. */
+export type Form = 'full' | 'ci';
 
 /** A claim of docs/performance.md (Proofs) that a program can check against the service. */
 export interface Proof {

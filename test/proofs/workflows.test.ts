@@ -18,13 +18,12 @@ import { startLedger, type Ledger } from '../support/ledger.ts';
 import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import type { Serving } from '../support/workflow-process.ts';
 
-/** Kills processes (SIGKILL) during runs of ten steps: in the suite, in `.ci/run`, and in `npm run proof:workflows`. */
+/** Kills processes (SIGKILL) during runs of ten steps: in `.ci/run`, and in `npm run proof:workflows`. */
 const KILLS = {
-  short: { sqlite: 1, postgres: 1 },
   ci: { sqlite: 4, postgres: 2 },
   full: { sqlite: 300, postgres: 60 },
 };
-const kills = KILLS[z.enum(['short', 'ci', 'full']).catch('short').parse(process.env['PROOF'])];
+const kills = KILLS[z.enum(['ci', 'full']).catch('ci').parse(process.env['PROOF'])];
 const STEPS = 10;
 /** Longer than a lease, so that a process whose clock is ahead by this may continue the runs of a dead one. */
 const APART_MS = 2 * LEASE_MS;
@@ -65,7 +64,8 @@ async function openWorld(kind: StoreKind): Promise<World> {
     const program = join(import.meta.dirname, '../support/workflow-process.ts');
     const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
     children.push(child);
-    await once(child, 'message');
+    // The end of a test kills a child that still loads.
+    await Promise.race([once(child, 'message'), once(child, 'exit')]);
     return child;
   };
   let next: Promise<ChildProcess> | undefined;
