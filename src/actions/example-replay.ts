@@ -11,7 +11,7 @@ import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
-import { readPage } from './pages.ts';
+import { readPage } from './offset-pages.ts';
 import { completed, withFilled } from './reads.ts';
 import { listSource, readValue, splitWindow } from './read-results.ts';
 

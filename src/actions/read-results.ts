@@ -7,7 +7,7 @@ import { callUpstream, type UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { resolveLink } from '../upstream/request.ts';
 import { interpretAnswer } from '../upstream/response.ts';
-import { defaultLimit, readPage } from './pages.ts';
+import { defaultLimit, readPage } from './offset-pages.ts';
 import type { ListPage, ListSource, Window } from './list-page.ts';
 import type { UpstreamPage } from './places.ts';
 import { storedPositions } from './positions.ts';

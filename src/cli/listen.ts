@@ -6,7 +6,7 @@ import { eventScope } from '../connectors/events-format.ts';
 import type { OpenContext } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { READ_BYTES } from '../outbox/delivery-attempt.ts';
-import { TIMING } from '../outbox/claim-deliveries.ts';
+import { TIMING } from '../outbox/delivery-timing.ts';
 import {
   closeListener,
   takeEvents,

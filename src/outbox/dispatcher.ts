@@ -5,7 +5,7 @@ import { SECOND, MINUTE } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tx } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import { TIMING, type Timing } from './claim-deliveries.ts';
+import { TIMING, type Timing } from './delivery-timing.ts';
 import { createHandoffs, type Handoffs } from './handoffs.ts';
 import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';

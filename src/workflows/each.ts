@@ -3,7 +3,8 @@ import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import { againColumns, attempt, failedFor, failedOutput, type Failure, type Next } from './step-attempt.ts';
 import { evaluate } from './evaluate.ts';
 import { filled, slotsOf } from './expressions.ts';
-import { decide, templateOf, type CallStep } from './perform.ts';
+import { templateOf, type CallStep } from './perform.ts';
+import { afterFailure } from './step-retry.ts';
 import {
   commit,
   insertStep,
@@ -234,7 +235,7 @@ async function wholeFailed(
   { step, row, error }: { step: CallStep; row: StepRow; error: GatehouseError },
 ): Promise<Next> {
   const onError = step.onError === 'continue' ? 'continue' : 'stop';
-  const decision = decide(error, onError, { attempts: row.attempts, repeatable: true });
+  const decision = afterFailure(error, onError, { attempts: row.attempts, repeatable: true });
   return failedFor(context, work, { step, failure: { error, decision, row } });
 }
 

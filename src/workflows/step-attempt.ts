@@ -1,6 +1,7 @@
 import { publicError, type GatehouseError } from '../lib/errors.ts';
 import { asObject, type JsonObject } from '../lib/json.ts';
-import { callAbandoned, decide, mayRepeat, perform, type CallStep, type Decision } from './perform.ts';
+import { perform, type CallStep } from './perform.ts';
+import { afterFailure, callAbandoned, mayRepeat, type AfterFailure } from './step-retry.ts';
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
 import { loggedError, type Work, type WorkContext } from './work.ts';
 
@@ -9,7 +10,7 @@ export type Next = 'done' | 'waiting' | 'failed' | 'left';
 
 export interface Failure {
   error: GatehouseError;
-  decision: Decision;
+  decision: AfterFailure;
   row: StepRow;
 }
 
@@ -28,7 +29,11 @@ export async function attempt(
   let row = found;
   const failure = (error: GatehouseError): Failure => {
     if (error.code === 'internal') context.log.error({ runId: run.run_id, err: error.cause }, 'step failed');
-    return { error, decision: decide(error, step.onError, { attempts: row.attempts, repeatable }), row };
+    return {
+      error,
+      decision: afterFailure(error, step.onError, { attempts: row.attempts, repeatable }),
+      row,
+    };
   };
   if (fresh === undefined) {
     if (found.status === 'running' && !repeatable) return failure(callAbandoned());
@@ -110,6 +115,10 @@ export async function failedFor(
  * Returns the columns of a call that will be repeated. Its key changes only if the failed call certainly had no
  * effect.
  */
-export function againColumns(row: StepRow, { newKey }: Extract<Decision, { next: 'again' }>, error: string) {
+export function againColumns(
+  row: StepRow,
+  { newKey }: Extract<AfterFailure, { next: 'again' }>,
+  error: string,
+) {
   return { status: 'waiting' as const, error, generation: row.generation + (newKey ? 1 : 0) };
 }

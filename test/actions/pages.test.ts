@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readPage } from '../../src/actions/pages.ts';
+import { readPage } from '../../src/actions/offset-pages.ts';
 import type { ListSource } from '../../src/actions/list-page.ts';
 import { storedPositions, type Positions } from '../../src/actions/positions.ts';
 import type { UpstreamPage } from '../../src/actions/places.ts';

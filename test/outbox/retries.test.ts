@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { TIMING } from '../../src/outbox/claim-deliveries.ts';
+import { TIMING } from '../../src/outbox/delivery-timing.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createInterface } from 'node:readline';
-import { TIMING } from '../../src/outbox/claim-deliveries.ts';
+import { TIMING } from '../../src/outbox/delivery-timing.ts';
 import { claim, type Proof } from './proof.ts';
 import { gapsIn, openScene, type Scene } from './scene.ts';
 

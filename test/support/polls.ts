@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { sql, type CompiledQuery } from 'kysely';
-import { TIMING } from '../../src/outbox/claim-deliveries.ts';
+import { TIMING } from '../../src/outbox/delivery-timing.ts';
 import { SHORT_INTERVALS } from './clock.ts';
 import { until } from './until.ts';
 import { connectClient } from './mcp.ts';

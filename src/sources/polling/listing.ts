@@ -1,6 +1,6 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
-import { readPage } from '../../actions/pages.ts';
+import { readPage } from '../../actions/offset-pages.ts';
 import type { ListSource } from '../../actions/list-page.ts';
 import type { Position, Positions } from '../../actions/positions.ts';
 import { listSource } from '../../actions/read-results.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { z } from 'zod';
-import { readPage } from '../../actions/pages.ts';
+import { readPage } from '../../actions/offset-pages.ts';
 import { listSource } from '../../actions/read-results.ts';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
