@@ -2,7 +2,7 @@ import { GraphQLError, Kind, OperationTypeNode, parse, type OperationDefinitionN
 import { mostSevereOf, effectsIn } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingParameters } from './schemas.ts';
 
 /** Returns the faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */
 export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -76,15 +76,14 @@ function sentVariables(file: ConnectorFile, action: ActionDefinition): SentVaria
     at: `fixed.body.${name}`,
     always: true,
   }));
-  const paging = pagingOf(file, action);
   const key = action.idempotencyParam;
   if (key !== undefined) fixed.push({ name: rootOf(key), at: 'idempotencyParam', always: true });
-  if (!paging || !('in' in paging) || paging.in !== 'body') return [...parameters, ...fixed];
-  const size = paging.limitParam === undefined ? [] : [sentByPaging(paging.limitParam, true)];
-  const place = 'offsetParam' in paging ? [sentByPaging(paging.offsetParam, true)] : [];
-  const page = 'pageParam' in paging ? [sentByPaging(paging.pageParam, true)] : [];
-  const cursor = 'cursorParam' in paging ? [sentByPaging(paging.cursorParam, false)] : [];
-  return [...parameters, ...fixed, ...size, ...place, ...page, ...cursor];
+  const paged = pagingParameters(file, action, 'body').map(({ name, always }) => ({
+    name: rootOf(name),
+    at: 'paging',
+    always,
+  }));
+  return [...parameters, ...fixed, ...paged];
 }
 
 /**
@@ -97,10 +96,6 @@ function variableOf(name: string, { as, required }: Parameter): SentVariable {
     at: `body.${name}`,
     always: required === true || (as ?? name).includes('.'),
   };
-}
-
-function sentByPaging(name: string, always: boolean): SentVariable {
-  return { name: rootOf(name), at: 'paging', always };
 }
 
 function rootOf(name: string): string {

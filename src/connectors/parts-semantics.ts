@@ -2,7 +2,7 @@ import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { namesRead } from './reads-semantics.ts';
-import { pagingOf, parametersOf } from './schemas.ts';
+import { pagingParameters, parametersOf } from './schemas.ts';
 
 /** Parts of a message (`email`). */
 const EMAIL_PARTS = new Set([
@@ -27,7 +27,7 @@ const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
  */
 export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const faults: SemanticFault[] = [];
-  const paged = pagingNames(file, action);
+  const paged = pagingParameters(file, action, 'compose').map(({ name }) => name);
   const used = namesRead(action);
   for (const [wire, clauses] of Object.entries(action.compose)) {
     for (const { name, quoted } of clauses.flatMap(namesOf)) {
@@ -62,21 +62,6 @@ function needsEscape(action: ActionDefinition): boolean {
   const quotes = parametersOf(action).some(({ parameter }) => parameter.quote !== undefined);
   const clauses = Object.values(action.compose).flat();
   return quotes || clauses.flatMap(namesOf).some(({ quoted }) => quoted);
-}
-
-/** Returns the parameters that paging passes to the clauses. */
-function pagingNames(file: ConnectorFile, action: ActionDefinition): string[] {
-  const paging = pagingOf(file, action);
-  if (!paging || !('in' in paging) || paging.in !== 'compose') return [];
-  const own =
-    'offsetParam' in paging
-      ? paging.offsetParam
-      : 'pageParam' in paging
-        ? paging.pageParam
-        : 'cursorParam' in paging
-          ? paging.cursorParam
-          : undefined;
-  return [own, paging.limitParam].filter((name) => name !== undefined);
 }
 
 /**

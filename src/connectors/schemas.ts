@@ -36,6 +36,24 @@ export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
 }
 
 /**
+ * Returns the parameters that the paging of an action sends to a place of the request. `always`: also for the first
+ * page.
+ */
+export function pagingParameters(
+  file: ConnectorFile,
+  action: ActionDefinition,
+  place: string,
+): { name: string; always: boolean }[] {
+  const paging = pagingOf(file, action);
+  if (!paging || !('in' in paging) || paging.in !== place) return [];
+  const size = paging.limitParam === undefined ? [] : [{ name: paging.limitParam, always: true }];
+  if ('offsetParam' in paging) return [{ name: paging.offsetParam, always: true }, ...size];
+  if ('pageParam' in paging) return [{ name: paging.pageParam, always: true }, ...size];
+  if ('cursorParam' in paging) return [{ name: paging.cursorParam, always: false }, ...size];
+  return size;
+}
+
+/**
  * Returns the JSON Schema 2020-12 of an action's input: the parameters of callers, and `limit` and `offset` for a
  * list.
  */

@@ -1,6 +1,6 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingParameters } from './schemas.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */
 export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -15,7 +15,8 @@ export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: 
 type Sent = [name: string, path: string];
 
 function sameNames(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
-  const paging = pagingNames(file, action);
+  const paging = (place: string): Sent[] =>
+    pagingParameters(file, action, place).map(({ name }) => [name, 'paging']);
   const placed: Sent[][] = [
     [...own(action.query, 'query'), ...fixed(action.fixed?.query, 'query'), ...paging('query')],
     // A fixed member of a body is a default that a parameter may replace.
@@ -49,18 +50,6 @@ function dashed(name: string): string {
 
 function fixed(members: object | undefined, place: string): Sent[] {
   return Object.keys(members ?? {}).map((name) => [name, `fixed.${place}.${name}`]);
-}
-
-function pagingNames(file: ConnectorFile, action: ActionDefinition): (place: string) => Sent[] {
-  const paging = pagingOf(file, action);
-  return (place) => {
-    if (!paging || !('in' in paging) || paging.in !== place) return [];
-    const names = [paging.limitParam];
-    if ('offsetParam' in paging) names.push(paging.offsetParam);
-    if ('pageParam' in paging) names.push(paging.pageParam);
-    if ('cursorParam' in paging) names.push(paging.cursorParam);
-    return names.flatMap((name): Sent[] => (name === undefined ? [] : [[name, 'paging']]));
-  };
 }
 
 function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
