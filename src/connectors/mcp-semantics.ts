@@ -54,8 +54,8 @@ function actionFaults(
     if (!parameters.some((one) => one.name === name))
       faults.push({ path, rule: `"${actionId}" has no parameter ${name}` });
   }
-  for (const { place, name, parameter } of parameters) {
-    if ((place === 'path' || parameter.required === true) && !given.includes(name))
+  for (const { name, required } of parameters) {
+    if (required && !given.includes(name))
       faults.push({ path, rule: `"${actionId}" needs ${name}, and nothing gives it` });
   }
   return faults;

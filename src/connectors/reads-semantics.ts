@@ -81,8 +81,7 @@ function targetFaults(
   const parameters = parametersOf(target);
   for (const name of Object.keys(input).filter((one) => !parameters.some((known) => known.name === one)))
     faults.push({ path: `${path}.input.${name}`, rule: `is no parameter of "${action}"` });
-  for (const { name, place, parameter } of parameters) {
-    const required = place === 'path' || parameter.required === true;
+  for (const { name, required } of parameters) {
     if (required && input[name] === undefined)
       faults.push({ path: `${path}.input`, rule: `lacks ${name}, which "${action}" requires` });
   }

@@ -24,9 +24,12 @@ export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'b
 /** Returns every parameter of an action with its place, in the order of the places. */
 export function parametersOf(
   action: ActionDefinition,
-): { place: Place; name: string; parameter: Parameter }[] {
+): { place: Place; name: string; parameter: Parameter; required: boolean }[] {
   return PLACES.flatMap((place) =>
-    Object.entries(action[place]).map(([name, parameter]) => ({ place, name, parameter })),
+    Object.entries(action[place]).map(([name, parameter]) => {
+      const required = place === 'path' || parameter.required === true;
+      return { place, name, parameter, required };
+    }),
   );
 }
 
@@ -62,14 +65,13 @@ export function inputSchemaOf(
   action: ActionDefinition,
   paging: Paging | undefined,
 ): JsonSchema {
-  const parameters = parametersOf(action);
-  const properties: Record<string, unknown> = {};
-  const required: string[] = [];
-  for (const { place, name, parameter } of parameters) {
-    if (action.before && Object.hasOwn(action.before.fill, name)) continue;
-    properties[name] = propertySchema(parameter);
-    if (place === 'path' || parameter.required === true) required.push(name);
-  }
+  const parameters = parametersOf(action).filter(
+    ({ name }) => !Object.hasOwn(action.before?.fill ?? {}, name),
+  );
+  const properties: Record<string, unknown> = Object.fromEntries(
+    parameters.map(({ name, parameter }) => [name, propertySchema(parameter)]),
+  );
+  const required = parameters.filter((one) => one.required).map(({ name }) => name);
   if (paging) {
     const size = 'defaultLimit' in paging ? paging.defaultLimit : undefined;
     properties['limit'] = {

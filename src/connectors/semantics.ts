@@ -336,16 +336,10 @@ function checkProbe(file: ConnectorFile): SemanticFault[] {
   const action = file.actions[file.probe];
   if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
   if (action.before) return [{ path: 'probe', rule: 'must be one call; this action has `before`' }];
-  const needed = parametersOf(action).filter(
-    ({ place, parameter }) => place === 'path' || parameter.required === true,
-  );
-  if (needed.length > 0) {
-    return [
-      {
-        path: 'probe',
-        rule: `must be callable without input, but "${file.probe}" requires ${needed[0]?.name}`,
-      },
-    ];
+  const needed = parametersOf(action).find(({ required }) => required);
+  if (needed) {
+    const rule = `must be callable without input, but "${file.probe}" requires ${needed.name}`;
+    return [{ path: 'probe', rule }];
   }
   const reads = effectsIn(action, action.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
   return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
