@@ -55,26 +55,29 @@ function addressFaults(file: ConnectorFile, template: string, path: string): Sem
   const faults = templateNames(template)
     .filter((name) => !open.has(name))
     .map((name) => ({ path, rule: `{${name}} is neither a variable nor a field that is not secret` }));
-  const sample = template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
-  if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol)) {
-    faults.push({ path, rule: 'must be an http(s) address once its variables are filled' });
-  } else if (/[?#]|\/$/.test(sample)) {
-    faults.push({ path, rule: 'must end without slash, query and fragment' });
-  } else if (isUnprotected(sample)) {
-    faults.push({ path, rule: UNPROTECTED });
-  }
-  return faults;
+  const sample = sampleAddress(template);
+  const rule = /[?#]|\/$/.test(sample) ? 'must end without slash, query and fragment' : undefined;
+  const fault = invalidAddress(sample) ?? rule ?? unprotected(sample);
+  return fault === undefined ? faults : [...faults, { path, rule: fault }];
 }
 
-const UNPROTECTED = 'must begin with https, because http sends the credential unencrypted';
+function sampleAddress(template: string): string {
+  return template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
+}
+
+function invalidAddress(address: string): string | undefined {
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return undefined;
+  return 'must be an http(s) address once its variables are filled';
+}
 
 /**
- * Returns whether an address is plain http beyond this machine. Hosts below .invalid (RFC 6761) are this process
- * itself.
+ * Returns the fault of an address that is plain http beyond this machine. Hosts below .invalid (RFC 6761) are this
+ * process itself.
  */
-function isUnprotected(address: string): boolean {
+function unprotected(address: string): string | undefined {
   const { protocol, hostname } = new URL(address);
-  return protocol === 'http:' && !isLoopback(hostname) && !hostname.endsWith('.invalid');
+  if (protocol !== 'http:' || isLoopback(hostname) || hostname.endsWith('.invalid')) return undefined;
+  return 'must begin with https, because http sends the credential unencrypted';
 }
 
 function checkTypes(file: ConnectorFile): SemanticFault[] {
@@ -148,21 +151,15 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
       }
     }
   }
-  for (const [header, template] of Object.entries(file.headers)) {
-    for (const name of templateNames(template)) {
-      if (!names.has(name))
-        faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
-    }
-  }
-  for (const [id, { fixed }] of Object.entries(file.actions)) {
-    for (const [header, template] of Object.entries(fixed?.headers ?? {})) {
+  const checkHeaders = (headers: Record<string, string>, at: string) => {
+    for (const [header, template] of Object.entries(headers)) {
       for (const name of templateNames(template).filter((one) => !names.has(one)))
-        faults.push({
-          path: `actions.${id}.fixed.headers.${header}`,
-          rule: `{${name}} is no field or variable`,
-        });
+        faults.push({ path: `${at}.${header}`, rule: `{${name}} is no field or variable` });
     }
-  }
+  };
+  checkHeaders(file.headers, 'headers');
+  for (const [id, { fixed }] of Object.entries(file.actions))
+    checkHeaders(fixed?.headers ?? {}, `actions.${id}.fixed.headers`);
   return faults;
 }
 
@@ -193,13 +190,9 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
   for (const [at, template] of Object.entries(addresses)) {
     if (template === undefined) continue;
     check(template, at, at === 'revocation.url' ? [...known, 'token'] : known);
-    const sample = template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
-    if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol))
-      faults.push({
-        path: `${path}.${at}`,
-        rule: 'must be an http(s) address once its variables are filled',
-      });
-    else if (isUnprotected(sample)) faults.push({ path: `${path}.${at}`, rule: UNPROTECTED });
+    const sample = sampleAddress(template);
+    const rule = invalidAddress(sample) ?? unprotected(sample);
+    if (rule !== undefined) faults.push({ path: `${path}.${at}`, rule });
   }
   const { tokenParams, tokenHeaders } = scheme;
   const more = scheme.type === 'oauth2' ? scheme : { authorizeParams: {}, refreshParams: {} };
@@ -209,8 +202,8 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
   }
   for (const [name, template] of Object.entries(scheme.lookup?.headers ?? {}))
     check(template, `lookup.headers.${name}`, [...known, 'accessToken']);
-  for (const [at, place] of lookupPlaces(scheme)) {
-    if (!scheme.lookup && place.startsWith('lookup:'))
+  for (const [at, place] of Object.entries(lookupPlaces(scheme))) {
+    if (!scheme.lookup && place?.startsWith('lookup:'))
       faults.push({ path: `${path}.${at}`, rule: 'needs a lookup' });
   }
   if (scheme.type === 'oauth2' && scheme.revocation) {
@@ -224,19 +217,10 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
   return faults;
 }
 
-function lookupPlaces({ capture, account }: OAuth): [string, string][] {
-  const captured = Object.entries(capture).map(([name, { from }]): [string, string] => [
-    `capture.${name}.from`,
-    from,
-  ]);
-  const named: [string, string | undefined][] = [
-    ['account.id', account?.id],
-    ['account.name', account?.name],
-  ];
-  return [
-    ...captured,
-    ...named.flatMap(([at, place]): [string, string][] => (place === undefined ? [] : [[at, place]])),
-  ];
+/** Returns the places of a grant's values that may be in the answer of its `lookup`, by their path in the scheme. */
+function lookupPlaces({ capture, account }: OAuth): Record<string, string | undefined> {
+  const captured = Object.entries(capture).map(([name, { from }]) => [`capture.${name}.from`, from]);
+  return { ...Object.fromEntries(captured), 'account.id': account?.id, 'account.name': account?.name };
 }
 
 function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -257,7 +241,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     faults.push({ path: `${path}.request`, rule: 'must not hold a query; use query or fixed' });
 
   const seen = new Map<string, string>();
-  for (const [place, name] of parametersOf(action).map(({ place, name }) => [place, name] as const)) {
+  for (const { place, name } of parametersOf(action)) {
     const other = seen.get(name);
     if (other)
       faults.push({
