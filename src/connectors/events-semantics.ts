@@ -1,4 +1,3 @@
-import type { EventScope } from './event-scopes.ts';
 import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { openNames } from './open-names.ts';
@@ -24,9 +23,7 @@ function checkUnified(file: ConnectorFile): SemanticFault[] {
         names: [get.param, ...Object.keys(get.input)],
         path: `${path}.get`,
       }),
-      ...(poll.since === undefined
-        ? []
-        : checkParameters(file, list, { names: [poll.since], path: `${path}.poll.since` })),
+      ...checkParameters(file, list, { names: [poll.since ?? []].flat(), path: `${path}.poll.since` }),
       ...checkParameters(file, list, { names: Object.keys(model.inputFrom), path: `${path}.inputFrom` }),
       ...Object.values(model.inputFrom).flatMap(({ action }) =>
         checkAction(file, action, { path: `${path}.inputFrom`, list: true }),
@@ -45,11 +42,6 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
   const { webhooks } = file;
   if (!webhooks) return [];
   const faults: SemanticFault[] = [];
-  const scopes = Object.keys(webhooks.topics) satisfies string[];
-  for (const scope of scopes) {
-    if (!isModelled(file, scope))
-      faults.push({ path: `webhooks.topics.${scope}`, rule: 'has no model in unified' });
-  }
   const { list, create, delete: remove } = webhooks.register;
   if (webhooks.account !== undefined && !file.account)
     faults.push({ path: 'webhooks.account', rule: 'needs account, by which an account is known' });
@@ -59,6 +51,8 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
       faults.push({ path: 'webhooks.authentication', rule: `"${type}" is no authentication of this file` });
   }
   for (const [scope, topics] of Object.entries(webhooks.topics)) {
+    if (!Object.hasOwn(file.unified, scope))
+      faults.push({ path: `webhooks.topics.${scope}`, rule: 'has no model in unified' });
     for (const { topic, values } of topics ?? []) {
       const path = `webhooks.topics.${scope}.${topic}.values`;
       faults.push(...checkNames(file, values, { path }));
@@ -83,7 +77,7 @@ function checkWebhooks(file: ConnectorFile): SemanticFault[] {
     }),
     ...checkAction(file, remove.action, { path: 'webhooks.register.delete.action', list: false }),
     ...checkParameters(file, remove.action, {
-      names: [...(remove.param === undefined ? [] : [remove.param]), ...Object.keys(remove.input)],
+      names: [remove.param ?? [], Object.keys(remove.input)].flat(),
       path: 'webhooks.register.delete',
     }),
   );
@@ -121,11 +115,6 @@ function checkNames(
     .flatMap(templateNames)
     .filter((name) => !known.has(name))
     .map((name) => ({ path, rule: `{${name}} is neither a variable nor a field that is not secret` }));
-}
-
-function isModelled(file: ConnectorFile, scope: string): boolean {
-  const models: { readonly [scope in EventScope]?: unknown } = file.unified;
-  return Object.entries(models).some(([name, model]) => name === scope && model !== undefined);
 }
 
 function checkAction(
