@@ -1,5 +1,5 @@
 import { isJsonObject } from '../lib/json.ts';
-import type { ConnectorFile, JsonSchema } from './format.ts';
+import type { ConnectorFile } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { refsOf } from './schemas.ts';
@@ -59,18 +59,14 @@ function lacks(
   [name, ...rest]: readonly string[],
   schemas: ConnectorFile['schemas'],
 ): boolean {
-  if (name === undefined || !isSchema(schema)) return false;
+  if (name === undefined || !isJsonObject(schema)) return false;
   const ref = schema['$ref'];
   if (typeof ref === 'string')
     return lacks(schemas[ref.slice('#/schemas/'.length)], [name, ...rest], schemas);
   if (/^\d+$/.test(name)) return lacks(schema['items'], rest, schemas);
   const { properties } = schema;
-  if (!isSchema(properties)) return false;
+  if (!isJsonObject(properties)) return false;
   return Object.hasOwn(properties, name) ? lacks(properties[name], rest, schemas) : true;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return isJsonObject(value);
 }
 
 function verbFaults(actionId: string, internal: boolean): SemanticFault[] {

@@ -118,16 +118,8 @@ const parameter = z
     description: text(1000).optional(),
   })
   .refine(
-    (p) =>
-      p['type'] !== undefined ||
-      p['$ref'] !== undefined ||
-      p['enum'] !== undefined ||
-      p['const'] !== undefined ||
-      p['anyOf'] !== undefined ||
-      p['oneOf'] !== undefined,
-    {
-      message: 'needs a type, enum, const, anyOf, oneOf or $ref',
-    },
+    (p) => ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf'].some((keyword) => p[keyword] !== undefined),
+    'needs a type, enum, const, anyOf, oneOf or $ref',
   );
 export type Parameter = z.infer<typeof parameter>;
 const parameters = z.record(fieldName, parameter).default({});

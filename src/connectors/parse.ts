@@ -4,14 +4,17 @@ import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
-import { thrownMessage } from '../lib/errors.ts';
+import { faultsOf, thrownMessage } from '../lib/errors.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
 
-export type Parsed =
-  | { definition: ConnectorFile; faults: []; lineOf: LineOf }
-  | { definition: undefined; faults: [FileFault, ...FileFault[]] };
+export type Parsed = { definition: ConnectorFile; faults: []; lineOf: LineOf } | Faulty;
+
+interface Faulty {
+  definition: undefined;
+  faults: FileFault[];
+}
 
 /**
  * Reads a connector file from its text in steps: YAML, the format, the checks of the whole. All faults of a step are
@@ -33,25 +36,11 @@ export function withLine(fault: FileFault, lineOf: LineOf): FileFault {
 }
 
 function readFile(value: unknown, file: string, id: string | undefined) {
-  const [hidden, ...others] = hiddenFaults(value, file, '');
-  if (hidden) return { definition: undefined, faults: [hidden, ...others] };
+  const hidden = hiddenFaults(value, file, '');
+  if (hidden.length > 0) return faulty(hidden);
   const parsed = connectorFile.safeParse(value, { reportInput: true });
-  if (!parsed.success) {
-    return faulty(
-      parsed.error.issues.flatMap((issue) => {
-        const path = issue.path.join('.');
-        if (issue.code === 'unrecognized_keys') {
-          return issue.keys.map((key) => ({
-            file,
-            path: path ? `${path}.${key}` : key,
-            rule: 'is not a known member',
-          }));
-        }
-        const missing = issue.code === 'invalid_type' && issue.input === undefined;
-        return [{ file, path, rule: missing ? 'is required' : issue.message }];
-      }),
-    );
-  }
+  if (!parsed.success)
+    return faulty(faultsOf(parsed.error.issues).map(({ field, rule }) => ({ file, path: field, rule })));
   const faults = checkSemantics(parsed.data).map((fault) => ({ file, ...fault }));
   if (id !== undefined && parsed.data.id !== id) {
     faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
@@ -77,10 +66,7 @@ function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
 }
 
 /** Returns the value of a YAML text without duplicate keys or tags, or its faults with line and column. */
-export function parseYaml(
-  text: string,
-  file: string,
-): { value: unknown; lineOf: LineOf } | { definition: undefined; faults: [FileFault, ...FileFault[]] } {
+export function parseYaml(text: string, file: string): { value: unknown; lineOf: LineOf } | Faulty {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -107,7 +93,6 @@ export function parseYaml(
   }
 }
 
-function faulty(faults: FileFault[]): { definition: undefined; faults: [FileFault, ...FileFault[]] } {
-  const [first = { file: '', path: '', rule: 'is invalid' }, ...rest] = faults;
-  return { definition: undefined, faults: [first, ...rest] };
+function faulty(faults: FileFault[]): Faulty {
+  return { definition: undefined, faults };
 }

@@ -1,4 +1,5 @@
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } from './format.ts';
+import { asSchema } from './model-schema.ts';
 
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
@@ -157,7 +158,7 @@ function withDefinitions(file: ConnectorFile, schema: JsonSchema): JsonSchema {
   };
   collect(schema);
   if (needed.size === 0) return schema;
-  return { ...toSchema(moved(schema)), $defs: Object.fromEntries(needed) };
+  return { ...asSchema(moved(schema)), $defs: Object.fromEntries(needed) };
 }
 
 function moved(value: unknown): unknown {
@@ -169,8 +170,4 @@ function moved(value: unknown): unknown {
       key === '$ref' && typeof member === 'string' ? member.replace('#/schemas/', '#/$defs/') : moved(member),
     ]),
   );
-}
-
-function toSchema(value: unknown): JsonSchema {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
