@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { replayExample } from '../actions/example-replay.ts';
-import { buildCatalog } from '../connectors/build.ts';
-import { faultLine, type Connector } from '../connectors/catalog.ts';
+import { faultLine, hostingOf, type Connector } from '../connectors/catalog.ts';
+import { compileConnector } from '../connectors/compile.ts';
 import { checkCompiles } from '../connectors/compile-check.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
@@ -127,8 +127,7 @@ export async function checkFile(file: string): Promise<Checked> {
   if ('faults' in recorded) return { ...known, ...noReplays, faults: recorded.faults };
   const { examples, lineOf: exampleLine } = recorded;
   faults.push(...usedFaults(definition, examples).map(own));
-  const [connector] = buildCatalog([{ path: file, text }]).connectors('development');
-  if (!connector) throw new Error(`${definition.id} exists in no environment.`);
+  const connector = compileConnector(definition, hostingOf(definition, false, file));
   for (const fault of await replayAll(connector, examples))
     faults.push(withLine({ file: path, ...fault }, exampleLine));
   const untriedActions = untriedActionsOf(definition, examples);

@@ -87,15 +87,6 @@ export function faultLine({ file, line, path, rule }: FileFault): string {
   return `${file}:${line === undefined ? '' : `${line}:`} ${path ? `${path}: ` : ''}${rule}`;
 }
 
-/** The text of a connector file; `id` is the name of its folder. */
-export interface ConnectorText {
-  path: string;
-  id?: string;
-  text: string;
-  /** A connector for tests of Gatehouse itself, which this process serves. */
-  test?: boolean;
-}
-
 /** The connector that this process itself serves; never present in production. */
 export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];

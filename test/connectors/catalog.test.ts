@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkCatalogue } from '../../src/cli/doctor-service.ts';
-import { buildCatalog } from '../../src/connectors/build.ts';
+import { buildCatalog } from '../support/build-catalog.ts';
 import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compile-check.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';

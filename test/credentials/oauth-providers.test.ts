@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildCatalog } from '../../src/connectors/build.ts';
+import { buildCatalog } from '../support/build-catalog.ts';
 import {
   authorizationUrl,
   exchangeCode,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { Action } from '../../src/connectors/catalog.ts';
 import type { Effect } from '../../src/connectors/effects.ts';
-import { buildCatalog } from '../../src/connectors/build.ts';
+import { buildCatalog } from '../support/build-catalog.ts';
 import { assertCoherent, decide, type Restrictions } from '../../src/servers/restrictions.ts';
 
 describe('an action', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buildCatalog } from '../../src/connectors/build.ts';
+import { buildCatalog } from './build-catalog.ts';
 import type { Catalog } from '../../src/connectors/catalog.ts';
 
 /** One request to the token endpoint, as it arrived. */

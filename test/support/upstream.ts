@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buildCatalog } from '../../src/connectors/build.ts';
+import { buildCatalog } from './build-catalog.ts';
 import type { Catalog } from '../../src/connectors/catalog.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
