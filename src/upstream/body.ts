@@ -118,22 +118,12 @@ function setMember(members: JsonObject, name: string, value: Json): void {
 }
 
 function jsonBody(members: JsonObject): Body {
-  return {
-    contentType: 'application/json',
-    members,
-    content: () => JSON.stringify(members),
-    formPairs: () => undefined,
-  };
+  return { contentType: 'application/json', members, content: () => JSON.stringify(members) };
 }
 
 /** Returns a list of one record, for apps whose writes take several. Authentication may add nothing to it. */
 function listBody(members: JsonObject): Body {
-  return {
-    contentType: 'application/json',
-    members: undefined,
-    content: () => JSON.stringify([members]),
-    formPairs: () => undefined,
-  };
+  return { contentType: 'application/json', content: () => JSON.stringify([members]) };
 }
 
 function formBody(members: JsonObject, styles: Styles): Body {
@@ -159,7 +149,6 @@ function multipartBody(members: JsonObject, styles: Styles): Body {
       });
       return `${parts.join('')}--${boundary}--\r\n`;
     },
-    formPairs: () => undefined,
   };
 }
 
@@ -202,7 +191,6 @@ function relatedBody(members: JsonObject, { content, base64, contentType }: Json
       ].join('\r\n');
       return Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${boundary}--\r\n`)]);
     },
-    formPairs: () => undefined,
   };
 }
 
@@ -211,9 +199,7 @@ function textBody(members: JsonObject): Body {
   const [value = ''] = Object.values(members);
   return {
     contentType: 'text/plain; charset=utf-8',
-    members: undefined,
     content: () => (typeof value === 'string' ? value : JSON.stringify(value)),
-    formPairs: () => undefined,
   };
 }
 

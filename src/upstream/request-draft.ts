@@ -47,9 +47,9 @@ export function headerValue(name: string, text: string): string {
 /** A body that authentication may still add members to; `content` writes it. */
 export interface Body {
   contentType: string;
-  /** Members of a body that has some; undefined for text. */
-  members: JsonObject | undefined;
+  /** Members that authentication may add to; absent for text and lists. */
+  members?: JsonObject;
   content(): string | Uint8Array;
-  /** Returns the name and text pairs of a form body, which OAuth 1.0a signs. */
-  formPairs(): [string, string][] | undefined;
+  /** Returns the name and text pairs, which OAuth 1.0a signs; only a form body has them. */
+  formPairs?(): [string, string][];
 }

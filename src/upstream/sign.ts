@@ -129,7 +129,7 @@ function signOAuth1(
 
 /** Returns the base string of RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
 export function signatureBase(draft: Draft, oauth: [string, string][]): string {
-  const pairs = [...new URLSearchParams(draft.address.query), ...(draft.body?.formPairs() ?? []), ...oauth]
+  const pairs = [...new URLSearchParams(draft.address.query), ...(draft.body?.formPairs?.() ?? []), ...oauth]
     .map(([name, text]): [string, string] => [percent(name), percent(text)])
     .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, text]) => `${name}=${text}`);
