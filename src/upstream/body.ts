@@ -1,13 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { invalidRequest } from '../lib/errors.ts';
-import { asJson, type JsonObject, type Json } from '../lib/json.ts';
-import { isJsonObject } from '../lib/json.ts';
+import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
-import type { Body } from './request-draft.ts';
+import { inputFault, type Body } from './request-draft.ts';
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
@@ -158,14 +156,10 @@ function multipartBody(members: JsonObject, styles: Styles): Body {
  */
 function relatedBody(members: JsonObject, { content, base64, contentType }: JsonObject): Body {
   const type = typeof contentType === 'string' ? contentType : 'text/plain; charset=UTF-8';
-  if (!MEDIA_TYPE.test(type))
-    throw invalidRequest(
-      [{ field: 'contentType', rule: 'must be a media type, such as text/csv' }],
-      'The input',
-    );
+  if (!MEDIA_TYPE.test(type)) throw inputFault('contentType', 'must be a media type, such as text/csv');
   const file = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : undefined;
   if (file !== undefined && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(file))
-    throw invalidRequest([{ field: 'base64', rule: 'must be the content in base64' }], 'The input');
+    throw inputFault('base64', 'must be the content in base64');
   const bytes =
     file === undefined
       ? Buffer.from(typeof content === 'string' ? content : '', 'utf8')

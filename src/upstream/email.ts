@@ -1,5 +1,5 @@
-import { invalidRequest } from '../lib/errors.ts';
 import { asObject, type Json, type JsonObject } from '../lib/json.ts';
+import { inputFault } from './request-draft.ts';
 
 /* E-mail messages by RFC 5322 and MIME (RFC 2045), for apps that take whole messages. */
 
@@ -61,10 +61,10 @@ function filePart(file: Json, index: number): string {
   const name = plainText(`attachments.${index}.filename`, filename);
   const type = plainText(`attachments.${index}.contentType`, contentType ?? 'application/octet-stream');
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(type))
-    throw fault(`attachments.${index}.contentType`, 'must be a media type, such as application/pdf');
+    throw inputFault(`attachments.${index}.contentType`, 'must be a media type, such as application/pdf');
   const content = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : '';
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(content))
-    throw fault(`attachments.${index}.base64`, 'must be the content in base64');
+    throw inputFault(`attachments.${index}.base64`, 'must be the content in base64');
   // RFC 2231 allows a name of any characters.
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
     /['()*!]/g,
@@ -104,7 +104,7 @@ function address(field: string, value: Json): string {
   const found = ADDRESS.exec(plainText(field, value).trim())?.groups;
   const mailbox = (found?.['inBrackets'] ?? found?.['bare'] ?? '').trim();
   if (!MAILBOX.test(mailbox))
-    throw fault(field, 'must be an e-mail address, or a name with one: Ada <ada@example.com>');
+    throw inputFault(field, 'must be an e-mail address, or a name with one: Ada <ada@example.com>');
   const name = found?.['name']?.trim() ?? '';
   if (name === '') return mailbox;
   return `${ASCII.test(name) ? `"${name.replaceAll('\\', '\\\\')}"` : phrase(name)} <${mailbox}>`;
@@ -116,7 +116,7 @@ function idHeader(header: string, name: string, parts: JsonObject): string[] {
   if (value === undefined) return [];
   const ids = plainText(name, value).trim().split(/\s+/);
   if (!ids.every((id) => /^<[\u0021-\u003b\u003d\u003f-\u007e]{1,800}>$/.test(id)))
-    throw fault(name, 'must be message ids in angle brackets: <id@example.com>');
+    throw inputFault(name, 'must be message ids in angle brackets: <id@example.com>');
   return [`${header}: ${ids.join(`${CRLF} `)}`];
 }
 
@@ -134,9 +134,5 @@ function phrase(text: string): string {
 
 function plainText(field: string, value: Json | undefined): string {
   if (typeof value === 'string' && value !== '' && !CONTROL.test(value)) return value;
-  throw fault(field, 'must be a text without line breaks and control characters');
-}
-
-function fault(field: string, rule: string): Error {
-  return invalidRequest([{ field, rule }], 'The input');
+  throw inputFault(field, 'must be a text without line breaks and control characters');
 }

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../lib/errors.ts';
+import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 
 // eslint-disable-next-line no-control-regex -- RFC 9110 section 5.5: visible characters, space and tab
@@ -38,10 +38,12 @@ export function setQuery(address: Address, name: string, text: string): void {
  */
 export function headerValue(name: string, text: string): string {
   if (!NOT_HEADER.test(text)) return text;
-  throw invalidRequest(
-    [{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }],
-    'The input',
-  );
+  throw inputFault(name, 'must not hold line breaks or characters that no header can carry');
+}
+
+/** Returns the refusal of a value that no request can carry. */
+export function inputFault(field: string, rule: string): GatehouseError {
+  return invalidRequest([{ field, rule }], 'The input');
 }
 
 /** A body that authentication may still add members to; `content` writes it. */

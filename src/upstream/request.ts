@@ -1,14 +1,14 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
-import { headerValue, hrefOf, setQuery, type Address, type Draft } from './request-draft.ts';
+import { headerValue, hrefOf, inputFault, setQuery, type Address, type Draft } from './request-draft.ts';
 import { queryPairs } from './values.ts';
 
 /** A complete, signed request. `secrets` are the live values in it, for the scrubber. */
@@ -186,7 +186,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
 function assertPathUnchanged(template: string, origin: string, path: string): void {
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
-  throw invalidRequest([{ field: template, rule: 'the parameters would change the path' }], 'The input');
+  throw inputFault(template, 'the parameters would change the path');
 }
 
 /** Returns where a call's paging parameters are sent. */
@@ -214,7 +214,7 @@ function pathValue(name: string, value: Json | undefined): string {
           : text.includes('\\')
             ? 'must not hold a backslash'
             : undefined;
-  if (rule) throw invalidRequest([{ field: name, rule }], 'The input');
+  if (rule) throw inputFault(name, rule);
   return encodeURIComponent(text.isWellFormed() ? text : text.toWellFormed());
 }
 
@@ -254,12 +254,7 @@ function addHeader(
   { parameter, given }: { parameter: Parameter; given: Json },
 ): void {
   const header = (parameter.as ?? name.replaceAll('_', '-')).toLowerCase();
-  if (FORBIDDEN_HEADERS.has(header)) {
-    throw invalidRequest(
-      [{ field: name, rule: `the header ${header} is never taken from input` }],
-      'The input',
-    );
-  }
+  if (FORBIDDEN_HEADERS.has(header)) throw inputFault(name, `the header ${header} is never taken from input`);
   headers[header] = headerValue(name, typeof given === 'string' ? given : asciiJson(given));
 }
 
