@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
@@ -15,13 +15,12 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
   const { connector, action, input, page, idempotencyKey, answers } = call;
   const { definition } = action;
-  const paged =
-    page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
+  const paged = pagedIn(call, 'body');
   const hasBody =
     evenIfEmpty ||
     answers !== undefined ||
     definition.graphql !== undefined ||
-    paged ||
+    paged !== undefined ||
     definition.idempotencyParam !== undefined ||
     definition.email !== undefined ||
     definition.bodyType === 'related' ||
@@ -31,7 +30,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
 
   const members: JsonObject = {};
   if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, definition, input);
-  if (paged) for (const [name, part] of Object.entries(page.params)) setMember(members, name, part);
+  for (const [name, part] of Object.entries(paged ?? {})) setMember(members, name, part);
   if (definition.graphql !== undefined) return graphqlBody(call, definition.graphql, members);
 
   const type = definition.bodyType ?? connector.definition.bodyType;

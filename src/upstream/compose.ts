@@ -1,7 +1,7 @@
 import { piecesOf } from '../connectors/clauses.ts';
 import type { Clause, Escape } from '../connectors/format.ts';
 import type { Json } from '../lib/json.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { escaped } from './values.ts';
 
 type Given = (name: string) => Json | undefined;
@@ -11,16 +11,13 @@ type Given = (name: string) => Json | undefined;
  * 'a\'b'"]`. A parameter cannot leave its quotes. Outside of quotes, meaning.ts limits each parameter to the values
  * that its file allows.
  */
-export function composedTexts({
-  connector,
-  action: { definition, paging },
-  input,
-  page,
-}: Pick<UpstreamCall, 'connector' | 'action' | 'input' | 'page'>): [string, string][] {
-  const paged =
-    page && 'params' in page && paging && 'in' in paging && paging.in === 'compose' ? page.params : {};
-  const given: Given = (name) => paged[name] ?? input[name];
-  const escape = definition.escape ?? connector.definition.escape;
+export function composedTexts(
+  call: Pick<UpstreamCall, 'connector' | 'action' | 'input' | 'page'>,
+): [string, string][] {
+  const { definition } = call.action;
+  const paged = pagedIn(call, 'compose');
+  const given: Given = (name) => paged?.[name] ?? call.input[name];
+  const escape = definition.escape ?? call.connector.definition.escape;
   return Object.entries(definition.compose).map(([wire, clauses]) => {
     const texts = clauses.map((clause) => textOf(clause, given, escape));
     return [wire, texts.filter((text) => text !== '').join(' ')];

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { headerValue, hrefOf, inputFault, setQuery, type Address, type Draft } from './request-draft.ts';
 import { queryPairs } from './values.ts';
@@ -48,9 +48,9 @@ const USER_AGENT = 'Gatehouse/0.1';
  * @throws GatehouseError `invalid_request` naming the parameter and the rule it breaks.
  */
 export async function buildRequest(call: UpstreamCall, now: number): Promise<BuiltRequest> {
-  const { connector, action, credential, page } = call;
+  const { connector, action, page } = call;
   const { definition } = action;
-  const value = (name: string) => credential?.values[name]?.open() ?? variableDefault(connector, name);
+  const value = valuesOf(call);
   const base = baseUrl(call, value);
 
   const draft: Draft = {
@@ -84,9 +84,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
  * @throws `upstream_failed` when it leaves the connector's origin.
  */
 export function resolveLink(call: UpstreamCall, link: string): string {
-  const value = (name: string) =>
-    call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
-  const base = baseUrl(call, value);
+  const base = baseUrl(call, valuesOf(call));
   const from = hrefOf(actionAddress(call, base));
   return hrefOf(nextAddress(URL.canParse(link, from) ? new URL(link, from).href : link, base));
 }
@@ -101,8 +99,9 @@ function nextAddress(link: string, base: Target): Address {
   );
 }
 
-function variableDefault(connector: Connector, name: string): string {
-  return connector.definition.variables[name]?.default ?? '';
+/** Returns the values that templates name: those of the credential, else the defaults of the variables. */
+function valuesOf({ connector, credential }: UpstreamCall): (name: string) => string {
+  return (name) => credential?.values[name]?.open() ?? connector.definition.variables[name]?.default ?? '';
 }
 
 /**
@@ -176,9 +175,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   }
   if (definition.graphql === undefined)
     for (const [name, text] of composedTexts(call)) query.append(name, text);
-  if (page && 'params' in page && pagingPlace(call) === 'query') {
-    for (const [name, part] of Object.entries(page.params)) query.set(name, String(part));
-  }
+  for (const [name, part] of Object.entries(pagedIn(call, 'query') ?? {})) query.set(name, String(part));
   return { origin: base.origin, host: base.host, path, query: query.toString() };
 }
 
@@ -187,13 +184,6 @@ function assertPathUnchanged(template: string, origin: string, path: string): vo
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
   throw inputFault(template, 'the parameters would change the path');
-}
-
-/** Returns where a call's paging parameters are sent. */
-export function pagingPlace({
-  action: { paging },
-}: Pick<UpstreamCall, 'action'>): 'query' | 'body' | 'compose' {
-  return paging && 'in' in paging ? paging.in : 'query';
 }
 
 /** Returns one path segment, or a part of one; no content can change that. */

@@ -52,6 +52,16 @@ export interface UpstreamCall extends Notices {
   answers?: JsonObject | undefined;
 }
 
+/** Returns the parameters that paging adds to a place of the request; undefined where it adds none. */
+export function pagedIn(
+  { action: { paging }, page }: Pick<UpstreamCall, 'action' | 'page'>,
+  place: 'query' | 'body' | 'compose',
+): Record<string, string | number> | undefined {
+  if (!page || !('params' in page)) return undefined;
+  const used = paging && 'in' in paging ? paging.in : 'query';
+  return used === place ? page.params : undefined;
+}
+
 export interface UpstreamAnswer {
   status: number;
   /** Lower-case names. */
