@@ -1,5 +1,6 @@
 import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import { inputFault } from './request-draft.ts';
+import { percentEncoded } from './values.ts';
 
 /* E-mail messages by RFC 5322 and MIME (RFC 2045), for apps that take whole messages. */
 
@@ -66,10 +67,7 @@ function filePart(file: Json, index: number): string {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(content))
     throw inputFault(`attachments.${index}.base64`, 'must be the content in base64');
   // RFC 2231 allows a name of any characters.
-  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
-    /['()*!]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const encoded = percentEncoded(name);
   return part(
     [`Content-Type: ${type}`, `Content-Disposition: attachment; filename*=UTF-8''${encoded}`],
     Buffer.from(content, 'base64').toString('base64'),

@@ -1,6 +1,6 @@
 import type { ErrorMeaning } from '../connectors/errors-format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
@@ -96,44 +96,31 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: Erro
     ...(appText === '' ? {} : { message: appText }),
     ...(needed === undefined ? {} : { needed }),
   };
+  const failed = (code: ErrorCode, sentence: string, more: Record<string, unknown> = {}) =>
+    new GatehouseError(code, `${name} ${sentence}`, { details: { ...details, ...more } });
   switch (meaning) {
     case 'credential_invalid':
-      return new GatehouseError('credential_invalid', `${name} refused the credential (${reported}).`, {
-        details: {
-          ...details,
-          reason: 'refused',
-          ...(call.credential ? { credentialId: call.credential.credentialId } : {}),
-        },
+      return failed(meaning, `refused the credential (${reported}).`, {
+        reason: 'refused',
+        ...(call.credential ? { credentialId: call.credential.credentialId } : {}),
       });
     case 'upstream_rate_limited': {
       const seconds = Math.ceil((retryAfterMs(call, answer, Date.now()) ?? 30 * SECOND) / SECOND);
-      return new GatehouseError(
-        'upstream_rate_limited',
-        `${name} limits its calls (${reported}). Try again in ${seconds} s.`,
-        {
-          details,
-          headers: { 'Retry-After': String(seconds) },
-        },
-      );
+      const sentence = `${name} limits its calls (${reported}). Try again in ${seconds} s.`;
+      return new GatehouseError(meaning, sentence, { details, headers: { 'Retry-After': String(seconds) } });
     }
     case 'upstream_rejected':
-      return new GatehouseError('upstream_rejected', `${name} refused the call (${reported}).`, { details });
-    case 'permission':
-      return new GatehouseError(
-        'upstream_rejected',
-        `${name} does not let this account do that (${reported}). Ask for the right there, or use another account.`,
-        { details: { ...details, reason: 'permission' } },
-      );
+      return failed(meaning, `refused the call (${reported}).`);
+    case 'permission': {
+      const sentence = `does not let this account do that (${reported}). Ask for the right there, or use another account.`;
+      return failed('upstream_rejected', sentence, { reason: meaning });
+    }
     case 'transient':
-      return new GatehouseError(
-        'upstream_failed',
-        `${name} failed for the moment (${reported}). Try again.`,
-        {
-          details: { ...details, reason: 'transient' },
-        },
-      );
+      return failed('upstream_failed', `failed for the moment (${reported}). Try again.`, {
+        reason: meaning,
+      });
     case 'upstream_failed':
-      return new GatehouseError('upstream_failed', `${name} failed (${reported}).`, { details });
+      return failed(meaning, `failed (${reported}).`);
   }
 }
 

@@ -5,6 +5,7 @@ import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { headerValue, setQuery, type Draft } from './request-draft.ts';
+import { percentEncoded } from './values.ts';
 
 type Values = (name: string) => string;
 
@@ -111,7 +112,7 @@ function signOAuth1(
     ...(token === '' ? [] : [['oauth_token', token] satisfies [string, string]]),
     ['oauth_version', '1.0'],
   ];
-  const key = `${percent(filled(sign.consumerSecret))}&${percent(filled(sign.tokenSecret))}`;
+  const key = `${percentEncoded(filled(sign.consumerSecret))}&${percentEncoded(filled(sign.tokenSecret))}`;
   const base = signatureBase(draft, parameters);
   const signature = createHmac(sign.method === 'HMAC-SHA1' ? 'sha1' : 'sha256', key)
     .update(base)
@@ -120,8 +121,8 @@ function signOAuth1(
   if (sign.place === 'query') {
     for (const [name, text] of signed) setQuery(draft.address, name, text);
   } else {
-    const realm = sign.realm === undefined ? [] : [`realm="${percent(filled(sign.realm))}"`];
-    const pairs = signed.map(([name, text]) => `${percent(name)}="${percent(text)}"`);
+    const realm = sign.realm === undefined ? [] : [`realm="${percentEncoded(filled(sign.realm))}"`];
+    const pairs = signed.map(([name, text]) => `${percentEncoded(name)}="${percentEncoded(text)}"`);
     draft.headers['authorization'] = `OAuth ${[...realm, ...pairs].join(', ')}`;
   }
   return [signature];
@@ -130,21 +131,13 @@ function signOAuth1(
 /** Returns the base string of RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
 export function signatureBase(draft: Draft, oauth: [string, string][]): string {
   const pairs = [...new URLSearchParams(draft.address.query), ...(draft.body?.formPairs?.() ?? []), ...oauth]
-    .map(([name, text]): [string, string] => [percent(name), percent(text)])
+    .map(([name, text]): [string, string] => [percentEncoded(name), percentEncoded(text)])
     .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, text]) => `${name}=${text}`);
   const { origin, path } = draft.address;
-  return [draft.method, origin + path, pairs.join('&')].map(percent).join('&');
+  return [draft.method, origin + path, pairs.join('&')].map(percentEncoded).join('&');
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Encodes all characters except the unreserved ones of RFC 3986 (RFC 5849 section 3.6). */
-function percent(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replaceAll(
-    /[!'()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }

@@ -44,3 +44,11 @@ export function escaped(text: string, quote: string, escape: Escape = 'backslash
 function scalar(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** Encodes all characters except the unreserved ones of RFC 3986 (RFC 5849 section 3.6). */
+export function percentEncoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replaceAll(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
