@@ -1,25 +1,11 @@
 import { z } from 'zod';
+import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 
 const MAX_HEADERS = 20;
 const MAX_CHARS = 1000;
 
-/** Connection-specific headers (RFC 9110 section 7.6.1), and headers that describe or frame the message. */
-const REFUSED = new Set([
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'content-length',
-  'content-type',
-  'content-encoding',
-  'expect',
-  'date',
-  'user-agent',
-  'cookie',
-]);
+/** Headers that a subscriber cannot set, because they frame or describe the message. */
+const REFUSED = new Set([...FRAMING_HEADERS, 'content-type', 'content-encoding', 'date', 'user-agent']);
 
 /**
  * Headers that a subscriber sets on each delivery. `authorization` is allowed, because many receivers require it and

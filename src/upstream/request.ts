@@ -3,6 +3,7 @@ import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
@@ -23,20 +24,11 @@ export interface BuiltRequest {
 
 /** Headers that input cannot set, because they would change the sender or the end of the request. */
 const FORBIDDEN_HEADERS = new Set([
+  ...FRAMING_HEADERS,
   'authorization',
-  'connection',
-  'content-length',
-  'cookie',
-  'expect',
-  'host',
-  'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
   'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ]);
 // eslint-disable-next-line no-control-regex -- these patterns find control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
