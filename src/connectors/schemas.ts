@@ -34,6 +34,25 @@ export function parametersOf(
   );
 }
 
+/** Returns whether the calls of an action have a body, whatever their input is. */
+export function sendsBody({
+  body,
+  bodyType,
+  email,
+  fixed,
+  graphql,
+  idempotencyParam,
+}: ActionDefinition): boolean {
+  return (
+    graphql !== undefined ||
+    idempotencyParam !== undefined ||
+    email !== undefined ||
+    bodyType === 'related' ||
+    Object.keys(body).length > 0 ||
+    Object.keys(fixed?.body ?? {}).length > 0
+  );
+}
+
 /** Returns the paging of an action, named or complete. */
 export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
   return typeof paging === 'string' ? file.paging[paging] : paging;

@@ -7,7 +7,7 @@ import { checkPatterns } from './patterns.ts';
 import { checkEvents } from './events-semantics.ts';
 import { policyFaults } from './policy-semantics.ts';
 import { readFaults } from './reads-semantics.ts';
-import { pagingOf, parametersOf, refsOf } from './schemas.ts';
+import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
 import { isLoopback } from '../lib/addresses.ts';
@@ -271,14 +271,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...readFaults(file, action, path),
     ...wireFaults(file, action, path),
   );
-  const bodyless = method === 'GET' || method === 'HEAD';
-  const hasBody =
-    action.idempotencyParam !== undefined ||
-    action.email !== undefined ||
-    action.bodyType === 'related' ||
-    Object.keys(action.body).length > 0 ||
-    Object.keys(action.fixed?.body ?? {}).length > 0;
-  if (bodyless && (hasBody || action.graphql)) {
+  if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
   }
   if (action.graphql && method !== 'POST')

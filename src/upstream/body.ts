@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
+import { sendsBody } from '../connectors/schemas.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
@@ -16,16 +17,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   const { connector, action, input, page, idempotencyKey, answers } = call;
   const { definition } = action;
   const paged = pagedIn(call, 'body');
-  const hasBody =
-    evenIfEmpty ||
-    answers !== undefined ||
-    definition.graphql !== undefined ||
-    paged !== undefined ||
-    definition.idempotencyParam !== undefined ||
-    definition.email !== undefined ||
-    definition.bodyType === 'related' ||
-    Object.keys(definition.body).length > 0 ||
-    Object.keys(definition.fixed?.body ?? {}).length > 0;
+  const hasBody = evenIfEmpty || answers !== undefined || paged !== undefined || sendsBody(definition);
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
 
   const members: JsonObject = {};
