@@ -10,6 +10,7 @@ import { judgeFailure } from '../credentials/refusal.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import { restricted } from '../servers/access.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
@@ -108,16 +109,14 @@ export async function executeAction(
 ): Promise<ExecuteResult> {
   const started = performance.now();
   const facts: Facts = {};
+  const recordEnd = (error?: GatehouseError) =>
+    record(context, request, { facts, durationMs: performance.now() - started, error });
   try {
     const result = await run(context, request, facts);
-    await record(context, request, { facts, durationMs: performance.now() - started, error: undefined });
+    await recordEnd();
     return request.fields ? selected(result, request.fields) : result;
   } catch (thrown) {
-    await record(context, request, {
-      facts,
-      durationMs: performance.now() - started,
-      error: publicError(thrown),
-    });
+    await recordEnd(publicError(thrown));
     throw thrown;
   }
 }
@@ -280,9 +279,7 @@ export function findAllowed(
     decision?.user(userId);
   if (rule !== undefined) {
     const what = rule.includes('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
-    throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
-      details: { rule },
-    });
+    throw restricted(what, rule);
   }
   if (connector && action) return { connector, action };
   const allowed = (one: Connector) => [...one.actions.values()].filter((each) => !decision?.action(each));

@@ -20,3 +20,10 @@ export function assertServesUser({ server, decision }: LiveServer, userId: strin
     details: { rule },
   });
 }
+
+/** Returns the refusal of a restriction. `what`: the thing that it does not allow. */
+export function restricted(what: string, rule: string): GatehouseError {
+  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
+    details: { rule },
+  });
+}

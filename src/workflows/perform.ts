@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { restricted } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
 import type { ActionStep, Definition, HttpStep } from './definition.ts';
@@ -133,11 +134,7 @@ async function request(
   const effect = effectOf(String(input['method']));
   const rule =
     live?.decision.named(HTTP_ACTION.connectorId, HTTP_ACTION.actionId) ?? live?.decision.effect(effect);
-  if (rule !== undefined) {
-    throw new GatehouseError('restricted', `This MCP server does not allow http steps (${rule}).`, {
-      details: { rule },
-    });
-  }
+  if (rule !== undefined) throw restricted('http steps', rule);
   if (live) assertUnconfirmed(live, effect);
   const { url, method, headers, body } = input;
   const target = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import { didYouMean } from '../../lib/words.ts';
 import { directArguments } from './action-call.ts';
 import { InputRequired } from './input.ts';
-import { restricted } from './names.ts';
+import { restricted } from '../../servers/access.ts';
 import { Rendered } from './rendered.ts';
 import { sizingOf, toErrorResult, toResultText } from './results.ts';
 import { logInternal } from './rpc-error.ts';

@@ -1,7 +1,7 @@
 import { actionNotFound, connectorNotFound, type Action } from '../../connectors/catalog.ts';
-import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
+import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible-types.ts';
 
@@ -87,13 +87,6 @@ export function idsFor(
   const shown = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
   const ids = shown?.actions.map((action) => action.actionId) ?? [];
   return { connectorId, actionId: meant(scope, named.actionId, { ids, path: `${at}actionId` }) };
-}
-
-/** Returns an error that names the restriction. */
-export function restricted(what: string, rule: string): GatehouseError {
-  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
-    details: { rule },
-  });
 }
 
 function connectorIdFor(scope: ToolScope, named: string, at: At): string {

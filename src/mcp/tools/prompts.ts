@@ -6,7 +6,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { pageAt } from './cursor.ts';
 import type { Grant } from './grant.ts';
 import { runAction } from './run-action.ts';
-import { restricted } from './names.ts';
+import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible-types.ts';
 

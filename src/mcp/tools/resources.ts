@@ -5,7 +5,7 @@ import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResultPage } from './large-results.ts';
 import { THIRD_PARTY } from './third-party.ts';
-import { restricted } from './names.ts';
+import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible-types.ts';
 
