@@ -2,7 +2,7 @@ import { checkInput } from '../connectors/validate.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Base } from '../base.ts';
 import { chooseCredential } from '../credentials/choose.ts';
-import { requireUser } from '../identity/users.ts';
+import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { assertEnabled, assertServesUser } from '../servers/access.ts';
@@ -57,7 +57,7 @@ export async function simulate(
     assertEnabled(live);
     passed('It is switched on.', 'user');
     assertServesUser(live, userId);
-    await assertUser(context, live, userId);
+    if (userId !== undefined) await requireEnabled(context.db, environment, userId);
     passed(
       userId === undefined ? 'The call has no user, and the server needs none.' : 'The server serves them.',
       'action',
@@ -111,18 +111,4 @@ export async function simulate(
       checks,
     };
   }
-}
-
-/**
- * Checks that the user exists and is enabled.
- * @throws GatehouseError `user_not_found`, `forbidden` (disabled)
- */
-async function assertUser(
-  { db }: Pick<Base, 'db'>,
-  { server }: LiveServer,
-  userId: string | undefined,
-): Promise<void> {
-  if (userId === undefined) return;
-  const { enabled } = await requireUser(db, server.environment, userId);
-  if (!enabled) throw new GatehouseError('forbidden', 'This user is disabled.');
 }

@@ -10,6 +10,7 @@ import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
+import { reasonOf } from '../upstream/expression.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
@@ -165,13 +166,8 @@ async function assertCompiles(fields: Record<string, string>): Promise<void> {
     try {
       jsonata(expression);
     } catch (error) {
-      const reason =
-        error instanceof Error || typeof error === 'object'
-          ? String(Reflect.get(Object(error), 'message'))
-          : String(error);
-      throw invalidRequest([
-        { field: `fields.${name}`, rule: `is not a valid JSONata expression: ${reason.slice(0, 200)}` },
-      ]);
+      const rule = `is not a valid JSONata expression: ${reasonOf(error).slice(0, 200)}`;
+      throw invalidRequest([{ field: `fields.${name}`, rule }]);
     }
   }
 }

@@ -82,18 +82,12 @@ async function readAcross(
   return { records, hasMore: false };
 }
 
-async function readAll(
-  context: ReadContext,
-  read: UnifiedRead,
-  { actionId, input }: { actionId: string; input: JsonObject },
-): Promise<Json[]> {
+async function readAll(context: ReadContext, read: UnifiedRead, { actionId, input }: Run): Promise<Json[]> {
   const all: Json[] = [];
   for (;;) {
     const window = { limit: MAX_LIMIT, offset: all.length };
-    const { records, hasMore } = await readWindow(context, read, {
-      actionId,
-      input: { ...input, ...window },
-    });
+    const run = { actionId, input: { ...input, ...window } };
+    const { records, hasMore } = await readWindow(context, read, run);
     all.push(...records);
     if (!hasMore || records.length === 0) return all;
   }
@@ -102,9 +96,9 @@ async function readAll(
 async function readWindow(
   context: ReadContext,
   read: UnifiedRead,
-  { actionId, input }: { actionId: string; input: JsonObject },
+  action: Run,
 ): Promise<{ records: Json[]; hasMore: boolean }> {
-  const { data, pagination } = await run(context, read, { actionId, input });
+  const { data, pagination } = await run(context, read, action);
   return { records: Array.isArray(data) ? data : [], hasMore: pagination?.hasMore ?? false };
 }
 
@@ -124,22 +118,21 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
     if (data === null || saysGone(data, model)) throw recordNotFound(id);
     return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
   } catch (error) {
-    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-    if (
-      error instanceof GatehouseError &&
-      error.code === 'upstream_rejected' &&
-      (status === 404 || status === 410)
-    )
-      throw recordNotFound(id);
+    if (error instanceof GatehouseError && error.code === 'upstream_rejected') {
+      const status = error.details?.['status'];
+      if (status === 404 || status === 410) throw recordNotFound(id);
+    }
     throw error;
   }
 }
 
-function run(
-  context: ReadContext,
-  read: UnifiedRead,
-  { actionId, input }: { actionId: string; input: JsonObject },
-) {
+/** An action to run for a read. */
+interface Run {
+  actionId: string;
+  input: JsonObject;
+}
+
+function run(context: ReadContext, read: UnifiedRead, { actionId, input }: Run) {
   const { credential, connector } = read;
   return executeAction(context, {
     environment: credential.environment,
