@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
@@ -65,7 +66,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock'
   /** The batch that is being written, and at most one further flush after it. */
   let writing: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  const usedAt = new Map<string, number>();
+  const usedAt = new LRUCache<string, number>({ max: MAX_USED });
 
   const add = (execution: Execution): void => {
     if (waiting.length >= MAX_WAITING) {
@@ -102,7 +103,6 @@ export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock'
     try {
       await writeRows(db, batch, used);
       for (const [credentialId, at] of used) usedAt.set(credentialId, at);
-      forgetOldest(usedAt);
     } catch (error) {
       log.error({ err: error, rows: batch.length }, 'executions not written, will retry');
       waiting = [...batch, ...waiting];
@@ -173,20 +173,13 @@ function plain(id: string): string {
 }
 
 /** Returns the credentials of the batch whose last use must be written, with that time. */
-function newlyUsed(batch: Row[], usedAt: ReadonlyMap<string, number>, now: number): Map<string, number> {
+function newlyUsed(batch: Row[], usedAt: LRUCache<string, number>, now: number): Map<string, number> {
   const used = new Map<string, number>();
   for (const { credential_id: credentialId, outcome, at } of batch) {
     if (credentialId === null || outcome === 'denied') continue;
     if (now - (usedAt.get(credentialId) ?? -Infinity) >= USED_MS) used.set(credentialId, at);
   }
   return used;
-}
-
-function forgetOldest(usedAt: Map<string, number>): void {
-  for (const credentialId of usedAt.keys()) {
-    if (usedAt.size <= MAX_USED) return;
-    usedAt.delete(credentialId);
-  }
 }
 
 async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
