@@ -82,15 +82,9 @@ export async function claim(
 ): Promise<Claim[]> {
   if (requests.length === 0) return [];
   return context.db.transaction().execute(async (tx) => {
-    const targets = new Map(
-      (
-        await readTargets(
-          tx,
-          context,
-          requests.map(({ subscriptionId }) => subscriptionId),
-        )
-      ).map((target) => [target.subscriptionId, target]),
-    );
+    const ids = requests.map(({ subscriptionId }) => subscriptionId);
+    const read = await readTargets(tx, context, ids);
+    const targets = new Map(read.map((target) => [target.subscriptionId, target]));
     const claims: Claim[] = [];
     const soFar = { items: 0, chars: 0 };
     for (const { subscriptionId, limit } of requests.toSorted(byId)) {
@@ -129,6 +123,15 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
   return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));
 }
 
+interface TakeRequest {
+  target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
+  token: string;
+  leaseMs: number;
+  limit: number;
+  usage: Usage;
+  chars: number;
+}
+
 /**
  * Leases due deliveries of one subscription within its order and rate. Their bodies have at most `chars` bytes together;
  * the first one may be larger.
@@ -136,21 +139,7 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
 async function takeDue(
   tx: Tx,
   context: ClaimContext,
-  {
-    target,
-    token,
-    leaseMs,
-    limit,
-    usage,
-    chars,
-  }: {
-    target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
-    token: string;
-    leaseMs: number;
-    limit: number;
-    usage: Usage;
-    chars: number;
-  },
+  { target, token, leaseMs, limit, usage, chars }: TakeRequest,
 ): Promise<{ taken: Item[]; more: boolean }> {
   const now = context.clock.now();
   let slot = now;

@@ -55,13 +55,8 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
     .offset(filter.offset)
     .execute();
   const { rows: page, ...end } = cutPage(ORDER, filter, found);
-  const attempts = Map.groupBy(
-    await attemptsOf(
-      db,
-      page.map((row) => row.delivery_id),
-    ),
-    (attempt) => attempt.delivery_id,
-  );
+  const ids = page.map((row) => row.delivery_id);
+  const attempts = Map.groupBy(await attemptsOf(db, ids), (attempt) => attempt.delivery_id);
   return {
     deliveries: page.map((row) => describeDelivery(row, attempts.get(row.delivery_id) ?? [])),
     ...end,

@@ -245,8 +245,9 @@ async function updateReceivers(
       : 'Every delivery to the receiver failed for 120 hours.';
     // A 410 disables at once, even if `failing_since` was set by a process whose clock is ahead of ours.
     const until = outcome.gone ? Number.MAX_SAFE_INTEGER : now - GIVE_UP_AFTER_MS;
-    if (await disable(tx, context, { subscriptionId, reason, failingBefore: until, now }))
-      disabled.push({ target: outcome.target, reason });
+    const values = [reason, now, subscriptionId, until];
+    const { numAffectedRows } = await runPrepared(tx, disableFailing(context.db), values);
+    if (numAffectedRows !== 0n) disabled.push({ target: outcome.target, reason });
   }
   return disabled;
 }
@@ -278,6 +279,7 @@ const hold = perDatabase((db) =>
     .compile(),
 );
 
+/** Disables an active subscription that fails since a time or longer. cancelWaiting() cancels its deliveries. */
 const disableFailing = perDatabase((db) =>
   db
     .updateTable('subscriptions')
@@ -287,26 +289,3 @@ const disableFailing = perDatabase((db) =>
     .where('failing_since', '<=', 0)
     .compile(),
 );
-
-/**
- * Disables a subscription; cancelWaiting() cancels its deliveries. Returns false when the subscription was not active, or
- * has failed for a shorter time.
- */
-async function disable(
-  tx: Tx,
-  { db }: Pick<Base, 'db'>,
-  {
-    subscriptionId,
-    reason,
-    failingBefore,
-    now,
-  }: { subscriptionId: string; reason: string; failingBefore: number; now: number },
-): Promise<boolean> {
-  const { numAffectedRows } = await runPrepared(tx, disableFailing(db), [
-    reason,
-    now,
-    subscriptionId,
-    failingBefore,
-  ]);
-  return numAffectedRows !== 0n;
-}
