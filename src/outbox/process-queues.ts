@@ -1,11 +1,31 @@
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { Capacity } from './capacity.ts';
-import { Held } from './held.ts';
 import type { Item } from './claim-deliveries.ts';
 import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
 import { createReleases, type Releases } from './releases.ts';
 import type { Target } from './delivery-target.ts';
+
+/** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
+class Held extends Set<Item> {
+  readonly #capacity: Capacity;
+
+  constructor(capacity: Capacity) {
+    super();
+    this.#capacity = capacity;
+  }
+
+  override add(item: Item): this {
+    if (!this.has(item)) this.#capacity.take(item.usage, 'chars', item.body.length);
+    return super.add(item);
+  }
+
+  override delete(item: Item): boolean {
+    const wasHeld = super.delete(item);
+    if (wasHeld) this.#capacity.release(item.usage, 'chars', item.body.length);
+    return wasHeld;
+  }
+}
 
 /** The queues of this process by subscription, the deliveries in them, and the capacity that they share. */
 export class Queues {
