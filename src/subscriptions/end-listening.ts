@@ -21,7 +21,7 @@ export async function endListening(
     .where(column, '=', id)
     .execute();
   for (const { environment, subscription_id: subscriptionId } of subscriptions)
-    await deleteIfExists(context, environment, subscriptionId);
+    await deleteIfExists(context, { environment, subscriptionId });
   const sources = await context.db.selectFrom('sources').select('source_id').where(column, '=', id).execute();
   for (const { source_id: sourceId } of sources) {
     // Workflows that listen to the source stay, but receive no more events.

@@ -1,8 +1,8 @@
+import { requireConnector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/environments.ts';
 import { requestOf } from '../outbox/delivery-attempt.ts';
@@ -90,12 +90,8 @@ function sourceInput(
 ) {
   const { credential } = source;
   const { environment, userId } = credential;
-  const connector = catalog.connector(environment, credential.connectorId);
-  if (connector) return { ...source, environment, userId, connector };
-  throw new GatehouseError(
-    'connector_not_found',
-    `There is no connector "${credential.connectorId}" any more.`,
-  );
+  const connector = requireConnector({ catalog }, environment, credential.connectorId);
+  return { ...source, environment, userId, connector };
 }
 
 /** Returns the next events in order and deletes their deliveries, so that each is returned once. */

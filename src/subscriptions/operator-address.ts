@@ -19,7 +19,7 @@ export async function setEventsAddress(
 ): Promise<{ secret: string | undefined }> {
   if (address === null) {
     const known = await findOperatorSubscription(context.db, environment);
-    if (known) await deleteIfExists(context, environment, known.subscription_id);
+    if (known) await deleteIfExists(context, { environment, subscriptionId: known.subscription_id });
     return { secret: undefined };
   }
   await assertAddress(context, address, 'eventsAddress');

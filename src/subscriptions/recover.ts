@@ -4,10 +4,9 @@ import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Tx } from '../store/schema.ts';
-import type { Environment } from '../store/environments.ts';
 import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
 import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
-import { requireSubscription } from './subscriptions.ts';
+import { requireSubscription, type SubscriptionKey } from './subscriptions.ts';
 import type { SubscriptionRow } from '../outbox/delivery-target.ts';
 
 const TEST_MARKS = { 'x-svc-test': 'true' };
@@ -16,11 +15,6 @@ const BATCH = 200;
 
 type RecoverContext = PublishContext & Pick<Base, 'store'>;
 
-interface Key {
-  environment: Environment;
-  subscriptionId: string;
-}
-
 /**
  * Sends a delivery again with the same id and number and a new retry schedule. A delivery that waits for its next attempt
  * is due now. A delivery that is being attempted is not changed.
@@ -28,7 +22,7 @@ interface Key {
  */
 export async function replayDelivery(
   context: RecoverContext,
-  { environment, subscriptionId, deliveryId }: Key & { deliveryId: string },
+  { environment, subscriptionId, deliveryId }: SubscriptionKey & { deliveryId: string },
 ): Promise<void> {
   const now = context.clock.now();
   await context.db.transaction().execute(async (tx) => {
@@ -62,7 +56,12 @@ export async function replayDelivery(
  */
 export async function recover(
   context: RecoverContext,
-  { environment, subscriptionId, since, until }: Key & { since: number; until?: number | undefined },
+  {
+    environment,
+    subscriptionId,
+    since,
+    until,
+  }: SubscriptionKey & { since: number; until?: number | undefined },
 ): Promise<number> {
   const end = until ?? context.clock.now() + 1;
   let after = { at: since, id: '' };
@@ -84,15 +83,17 @@ export async function recover(
 
 const kinds = z.array(z.string());
 
+/** The place of an event in the order of recovery. */
+interface Place {
+  at: number;
+  id: string;
+}
+
 async function recoverSome(
   tx: Tx,
   context: PublishContext,
-  {
-    subscription,
-    after,
-    end,
-  }: { subscription: SubscriptionRow; after: { at: number; id: string }; end: number },
-): Promise<{ started: number; last: { at: number; id: string } | undefined }> {
+  { subscription, after, end }: { subscription: SubscriptionRow; after: Place; end: number },
+): Promise<{ started: number; last: Place | undefined }> {
   const subscriptionId = subscription.subscription_id;
   const rows = await tx
     .selectFrom('events')
@@ -173,7 +174,7 @@ async function recoverSome(
  * @returns the id of the stored delivery.
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
  */
-export async function sendTest(context: PublishContext, key: Key): Promise<string> {
+export async function sendTest(context: PublishContext, key: SubscriptionKey): Promise<string> {
   const now = context.clock.now();
   const deliveryId = await context.db.transaction().execute(async (tx) => {
     const subscription = await requireActive(tx, key);
@@ -210,7 +211,7 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
  */
 async function requireActive(
   tx: Tx,
-  { environment, subscriptionId }: Key,
+  { environment, subscriptionId }: SubscriptionKey,
   lockIn?: Pick<Base, 'store'>,
 ): Promise<SubscriptionRow> {
   const forUpdate = lockIn?.store.kind === 'postgres';

@@ -1,4 +1,5 @@
 import type { Updateable } from 'kysely';
+import { requireConnector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -45,6 +46,12 @@ export interface SubscriptionInput {
   backfill: boolean;
 }
 
+/** The id of a subscription, and the environment that it must belong to. */
+export interface SubscriptionKey {
+  environment: Environment;
+  subscriptionId: string;
+}
+
 /** Changes to a subscription. Scope and connection cannot change, because they identify it. */
 export type SubscriptionChanges = Partial<
   Pick<SubscriptionInput, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
@@ -67,10 +74,7 @@ export async function createSubscription(
     throw invalidRequest([{ field: 'backfill', rule }]);
   }
   await assertAddress(context, input.address, 'address');
-  const connector = context.catalog.connector(environment, credential.connectorId);
-  if (!connector) {
-    throw new GatehouseError('connector_not_found', 'The connector of this connection no longer exists.');
-  }
+  const connector = requireConnector(context, environment, credential.connectorId);
   const subscriptionId = newId('sub');
   const secret = newSigningSecret();
   const now = context.clock.now();
@@ -119,7 +123,7 @@ export async function createSubscription(
  */
 export async function requireSubscription(
   db: DbOrTx,
-  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
+  { environment, subscriptionId }: SubscriptionKey,
   { forUpdate = false, userId }: { forUpdate?: boolean; userId?: string } = {},
 ): Promise<SubscriptionRow> {
   const row = SUBSCRIPTION_ID.test(subscriptionId)
@@ -163,10 +167,11 @@ export async function listSubscriptions(
  */
 export async function updateSubscription(
   context: Context,
-  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
+  key: SubscriptionKey,
   changes: SubscriptionChanges,
 ): Promise<SubscriptionRow> {
-  const before = await requireSubscription(context.db, { environment, subscriptionId });
+  const { subscriptionId } = key;
+  const before = await requireSubscription(context.db, key);
   if (before.kind !== 'connection' && changes.events !== undefined) {
     throw invalidRequest([
       { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
@@ -183,7 +188,7 @@ export async function updateSubscription(
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
   if (isMoved) await restartSchedules(context, subscriptionId);
-  const changed = await change(context, { environment, subscriptionId }, set);
+  const changed = await change(context, key, set);
   if (isMoved) await sendAtNewAddress(context, subscriptionId);
   if (changes.events?.includes('deleted') && changed.source_id !== null)
     await planInventory(context.db, context, changed.source_id);
@@ -194,23 +199,16 @@ export async function updateSubscription(
  * Deletes a subscription with its deliveries, and its source if that has no other consumers.
  * @throws GatehouseError `subscription_not_found`
  */
-export async function deleteSubscription(
-  context: Context,
-  environment: Environment,
-  subscriptionId: string,
-): Promise<void> {
-  await change(
-    context,
-    { environment, subscriptionId },
-    {
-      status: 'disabled',
-      reason: 'It is being deleted. If it still exists, delete it again.',
-    },
-  );
+export async function deleteSubscription(context: Context, key: SubscriptionKey): Promise<void> {
+  const { subscriptionId } = key;
+  await change(context, key, {
+    status: 'disabled',
+    reason: 'It is being deleted. If it still exists, delete it again.',
+  });
   await deleteDeliveries(context, subscriptionId);
   const ended = await againAfterDeadlock(() =>
     context.db.transaction().execute(async (tx) => {
-      const { source_id: sourceId } = await requireSubscription(tx, { environment, subscriptionId });
+      const { source_id: sourceId } = await requireSubscription(tx, key);
       if (sourceId !== null) await lockSource(tx, sourceId);
       await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
       return sourceId !== null && (await releaseIfUnconsumed(tx, context, sourceId)) ? sourceId : undefined;
@@ -221,13 +219,9 @@ export async function deleteSubscription(
 }
 
 /** Deletes a subscription as deleteSubscription() does. Ignores one that is deleted already. */
-export async function deleteIfExists(
-  context: Context,
-  environment: Environment,
-  subscriptionId: string,
-): Promise<void> {
+export async function deleteIfExists(context: Context, key: SubscriptionKey): Promise<void> {
   try {
-    await deleteSubscription(context, environment, subscriptionId);
+    await deleteSubscription(context, key);
   } catch (error) {
     if (!(error instanceof GatehouseError && error.code === 'subscription_not_found')) throw error;
   }
@@ -266,30 +260,26 @@ export async function deleteDeliveries({ db }: Pick<Context, 'db'>, subscription
  */
 export async function rotateSecret(
   context: Context,
-  environment: Environment,
-  subscriptionId: string,
+  key: SubscriptionKey,
 ): Promise<{ subscription: SubscriptionRow; secret: string }> {
+  const { subscriptionId } = key;
   const secret = newSigningSecret();
   const subscription = await context.db.transaction().execute(async (tx) => {
     // The first write locks the row, so that the second of two concurrent rotations reads the first one's secret.
-    const before = await change({ ...context, db: tx }, { environment, subscriptionId }, {});
+    const before = await change({ ...context, db: tx }, key, {});
     const now = context.clock.now();
     const replaced = context.keys.open(before.secret_sealed, sealBinding(subscriptionId, 'secret'));
     const previous: PreviousSecret[] = [
       { secret: replaced, until: now + OLD_SECRET_MS },
       ...previousSecrets(context, before).filter(({ until }) => until > now),
     ];
-    return change(
-      { ...context, db: tx },
-      { environment, subscriptionId },
-      {
-        secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
-        previous_secrets_sealed: context.keys.sealJson(
-          previous.slice(0, MAX_OLD_SECRETS),
-          sealBinding(subscriptionId, 'previous'),
-        ),
-      },
-    );
+    return change({ ...context, db: tx }, key, {
+      secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+      previous_secrets_sealed: context.keys.sealJson(
+        previous.slice(0, MAX_OLD_SECRETS),
+        sealBinding(subscriptionId, 'previous'),
+      ),
+    });
   });
   context.dispatcher.changed(subscriptionId);
   return { subscription, secret };
@@ -299,28 +289,16 @@ export async function rotateSecret(
  * Enables a subscription. It collects and delivers events from now on; recover() sends missed ones.
  * @throws GatehouseError `subscription_not_found`
  */
-export async function enableSubscription(
-  context: Context,
-  environment: Environment,
-  subscriptionId: string,
-): Promise<SubscriptionRow> {
-  await requireSubscription(context.db, { environment, subscriptionId });
+export async function enableSubscription(context: Context, key: SubscriptionKey): Promise<SubscriptionRow> {
+  await requireSubscription(context.db, key);
   // Cancels the deliveries that the disabling left waiting; otherwise they would be sent from now on.
-  await cancelWaiting(context, subscriptionId);
-  return change(
-    context,
-    { environment, subscriptionId },
-    {
-      status: 'active',
-      reason: null,
-      failing_since: null,
-    },
-  );
+  await cancelWaiting(context, key.subscriptionId);
+  return change(context, key, { status: 'active', reason: null, failing_since: null });
 }
 
 async function change(
   context: Pick<Context, 'clock' | 'dispatcher'> & { db: DbOrTx },
-  { environment, subscriptionId }: { environment: Environment; subscriptionId: string },
+  { environment, subscriptionId }: SubscriptionKey,
   set: Updateable<Tables['subscriptions']>,
 ): Promise<SubscriptionRow> {
   if (!SUBSCRIPTION_ID.test(subscriptionId)) throw notFound(subscriptionId);

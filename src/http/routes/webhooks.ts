@@ -231,11 +231,7 @@ export const updateSubscriptionRoute = defineRoute({
   errors: ['subscription_not_found', 'subscription_exists'],
   audited: true,
   async handler({ context, caller, params, body }) {
-    const row = await updateSubscription(
-      context,
-      { environment: caller.environment, subscriptionId: params.subscriptionId },
-      body,
-    );
+    const row = await updateSubscription(context, { environment: caller.environment, ...params }, body);
     return { body: await describeSubscription(context, row) };
   },
 });
@@ -253,7 +249,7 @@ export const deleteSubscriptionRoute = defineRoute({
   errors: ['subscription_not_found'],
   audited: true,
   async handler({ context, caller, params: { subscriptionId } }) {
-    await deleteSubscription(context, caller.environment, subscriptionId);
+    await deleteSubscription(context, { environment: caller.environment, subscriptionId });
     return { body: { message: 'The subscription was deleted.', subscriptionId } };
   },
 });
@@ -275,7 +271,7 @@ export const rotateSecretRoute = defineRoute({
   errors: ['subscription_not_found'],
   audited: true,
   async handler({ context, caller, params }) {
-    const made = await rotateSecret(context, caller.environment, params.subscriptionId);
+    const made = await rotateSecret(context, { environment: caller.environment, ...params });
     return { body: { ...(await describeSubscription(context, made.subscription)), secret: made.secret } };
   },
 });
@@ -294,7 +290,7 @@ export const enableSubscriptionRoute = defineRoute({
   errors: ['subscription_not_found'],
   audited: true,
   async handler({ context, caller, params }) {
-    const row = await enableSubscription(context, caller.environment, params.subscriptionId);
+    const row = await enableSubscription(context, { environment: caller.environment, ...params });
     return { body: await describeSubscription(context, row) };
   },
 });
