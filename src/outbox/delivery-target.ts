@@ -10,6 +10,13 @@ import { signingKey, type SigningKey } from './signature.ts';
 
 export type SubscriptionRow = Selectable<Tables['subscriptions']>;
 
+const eventsText = z.array(z.string());
+
+/** Returns the event types in the column `events` of a subscription, or of a workflow installation. */
+export function eventsIn(text: string): string[] {
+  return eventsText.parse(JSON.parse(text));
+}
+
 /** A subscription with opened secrets and headers, ready to send to. */
 export interface Target {
   subscriptionId: string;

@@ -1,12 +1,11 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
-import { z } from 'zod';
 import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { isPostgres, manyRows, perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
-import { targetOf, type SubscriptionRow } from './delivery-target.ts';
+import { eventsIn, targetOf, type SubscriptionRow } from './delivery-target.ts';
 import type { NewEvent, EventSource } from './event.ts';
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'dispatcher'>;
@@ -320,7 +319,6 @@ function deliveriesOf(
   });
 }
 
-const kindsText = z.array(z.string());
 const parsedKinds = new Map<string, ReadonlySet<string>>();
 const MAX_PARSED_KINDS = 1000;
 
@@ -328,7 +326,7 @@ function wantedKinds(row: SubscriptionRow): 'all' | ReadonlySet<string> {
   if (row.kind === 'listener' && row.source_id === null) return 'all';
   let kinds = parsedKinds.get(row.events);
   if (!kinds) {
-    kinds = new Set(kindsText.parse(JSON.parse(row.events)));
+    kinds = new Set(eventsIn(row.events));
     if (parsedKinds.size >= MAX_PARSED_KINDS) parsedKinds.clear();
     parsedKinds.set(row.events, kinds);
   }

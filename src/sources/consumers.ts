@@ -1,14 +1,12 @@
-import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { eventsIn } from '../outbox/delivery-target.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Source } from './source.ts';
 import { releaseSource } from './source-records.ts';
 
 /* Consumers of a source: subscriptions, and installations of workflows that an event of the source starts. */
-
-const kinds = z.array(z.string());
 
 /**
  * Ends a source that has no consumer left. Returns true when the caller may call `deleteSource` after the
@@ -63,7 +61,7 @@ export function accountSwitched(): GatehouseError {
 
 export async function deletionsAreConsumed(db: DbOrTx, sourceId: string): Promise<boolean> {
   const consumed = await eventsOfConsumers(db, sourceId);
-  return consumed.some((events) => kinds.parse(JSON.parse(events ?? '[]')).includes('deleted'));
+  return consumed.some((events) => eventsIn(events ?? '[]').includes('deleted'));
 }
 
 async function eventsOfConsumers(db: DbOrTx, sourceId: string): Promise<(string | null)[]> {

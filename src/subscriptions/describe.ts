@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
-import { headersShape, sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
+import { eventsIn, headersShape, sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
 
 type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
@@ -35,8 +34,6 @@ async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<
   return new Map(sources.map(({ source_id: sourceId, ...source }) => [sourceId, source]));
 }
 
-const eventsText = z.array(z.string());
-
 function describe(
   context: Pick<Base, 'keys' | 'log'>,
   row: SubscriptionRow,
@@ -47,7 +44,7 @@ function describe(
     ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
     address: row.address,
     scope: row.scope,
-    events: eventsText.parse(JSON.parse(row.events)),
+    events: eventsIn(row.events),
     status: row.status,
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(source ? { source: source.kind } : {}),

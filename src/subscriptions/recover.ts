@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -7,7 +6,7 @@ import type { Tx } from '../store/schema.ts';
 import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
 import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
 import { requireSubscription, type SubscriptionKey } from './subscriptions.ts';
-import type { SubscriptionRow } from '../outbox/delivery-target.ts';
+import { eventsIn, type SubscriptionRow } from '../outbox/delivery-target.ts';
 
 const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events that one transaction recovers. */
@@ -81,8 +80,6 @@ export async function recover(
   return started;
 }
 
-const kinds = z.array(z.string());
-
 /** The place of an event in the order of recovery. */
 interface Place {
   at: number;
@@ -139,7 +136,7 @@ async function recoverSome(
     .execute();
   const last = rows.at(-1);
   const now = context.clock.now();
-  const wanted = new Set(kinds.parse(JSON.parse(subscription.events)));
+  const wanted = new Set(eventsIn(subscription.events));
 
   const ended = rows.flatMap((row) =>
     row.delivery_id !== null && (row.status === 'dead' || row.status === 'cancelled')
