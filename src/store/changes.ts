@@ -7,15 +7,7 @@ import type { Environment } from './environments.ts';
  * A change that clients are notified of. A note is a hint: no rule depends on it, and a lost note costs a client only
  * its notification.
  */
-export interface Change {
-  environment: Environment;
-  /**
-   * `server`, `user`: the object with this id. `accounts`: the accounts of this user, and the workflows that they have
-   * installed. `environment`: all of it; the subject says what changed.
-   */
-  kind: 'server' | 'user' | 'accounts' | 'environment';
-  subject: string;
-}
+export type Change = Pick<Tables['changes'], 'environment' | 'kind' | 'subject'>;
 
 export async function noteChange(db: DbOrTx, now: number, change: Change): Promise<void> {
   await db

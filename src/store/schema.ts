@@ -164,6 +164,10 @@ export interface Tables extends EventTables, WorkflowTables {
   changes: {
     change_id: string;
     environment: Environment;
+    /**
+     * `server`, `user`: the object with this id. `accounts`: the accounts of this user, and the workflows that they
+     * have installed. `environment`: all of it; the subject says what changed.
+     */
     kind: 'server' | 'user' | 'accounts' | 'environment';
     subject: string;
     at: number;

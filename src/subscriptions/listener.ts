@@ -112,33 +112,14 @@ export async function takeEvents(
     .execute();
   if (rows.length === 0) return [];
   const now = clock.now();
-  await db
-    .deleteFrom('deliveries')
-    .where(
-      'delivery_id',
-      'in',
-      rows.map((row) => row.delivery_id),
-    )
-    .execute();
-  return rows.map((row) => ({
-    deliveryId: row.delivery_id,
-    scope: row.scope,
-    event: row.event,
-    recordId: row.record_id,
-    body: row.body,
-    headers: requestOf(
-      { ...target, connectionId: row.credential_id },
-      {
-        deliveryId: row.delivery_id,
-        sequence: row.sequence,
-        marks: row.marks,
-        scope: row.scope,
-        event: row.event,
-        body: row.body,
-      },
-      now,
-    ),
-  }));
+  const ids = rows.map((row) => row.delivery_id);
+  await db.deleteFrom('deliveries').where('delivery_id', 'in', ids).execute();
+  return rows.map((row) => {
+    const { delivery_id: deliveryId, record_id: recordId, sequence, marks, scope, event, body } = row;
+    const to = { ...target, connectionId: row.credential_id };
+    const headers = requestOf(to, { deliveryId, sequence, marks, scope, event, body }, now);
+    return { deliveryId, scope, event, recordId, body, headers };
+  });
 }
 
 /** Renews a listener. Returns false when it was removed, because it was not renewed for too long. */

@@ -10,8 +10,8 @@ import type { ConnectionResult } from './sdk-types.ts';
 /** The SDK's parameters of the modal. */
 export interface Start {
   token: string;
-  app?: string;
-  category?: string;
+  app?: string | undefined;
+  category?: string | undefined;
   connectors?: string[];
   /** The workflow to install; the modal then installs it and connects no single account. */
   workflowId?: string;

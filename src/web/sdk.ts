@@ -1,3 +1,4 @@
+import type { Start } from './messages.ts';
 import type {
   Connected,
   ConnectionResult,
@@ -82,13 +83,7 @@ export const install: Gatehouse['install'] = ({ workflowId, callback }) => {
   return ask<Installed>('install', { workflowId }, callback);
 };
 
-interface Choice {
-  app?: string | undefined;
-  category?: string | undefined;
-  workflowId?: string;
-  /** Set when an installation resumes; see messages.ts. */
-  resumed?: { state: string; result: ConnectionResult };
-}
+type Choice = Pick<Start, 'app' | 'category' | 'workflowId' | 'resumed'>;
 
 /** Opens the modal for a choice. The callback is called once, with the value of the promise. */
 function ask<Good>(
