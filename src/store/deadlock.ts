@@ -1,4 +1,4 @@
-import { codeOf } from './open.ts';
+import { codeOf } from './unavailable.ts';
 
 const TIMES = 5;
 

@@ -7,9 +7,8 @@ import { createGroupCommit, createCommits, type GroupCommit, type Commits } from
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables, Tx } from './schema.ts';
-import { createSqliteDriver } from './sqlite-driver.ts';
-import { sqliteDialect } from './sqlite.ts';
-import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
+import { BLOCKING_BUSY_TIMEOUT_MS, createSqliteDriver, sqliteDialect } from './sqlite-driver.ts';
+import { codeOf } from './unavailable.ts';
 import { GatehouseError, thrownMessage, type ErrorCode } from '../lib/errors.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
@@ -135,9 +134,4 @@ export async function orExists<T>(write: Promise<T>, code: ErrorCode, message: s
 export function isOrphan(error: unknown): boolean {
   const code = codeOf(error);
   return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
-}
-
-/** Returns the database's code of an error: an SQLSTATE, or SQLite's name. */
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Sqlite from 'better-sqlite3';
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import {
+  SqliteDialect,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
 import { memoByText } from '../lib/memo.ts';
 import { createGroupSync, type Disk } from './group-sync.ts';
-import { sqliteFailure } from './unavailable.ts';
+import { codeOf, sqliteFailure } from './unavailable.ts';
 
 /** More statements than the code has; the cap only bounds the texts of dynamic lists (`in (…)`). */
 const MAX_PREPARED = 500;
@@ -140,6 +147,19 @@ export function createSqliteDriver(
   };
 }
 
+/** Returns Kysely's SQLite dialect over our own driver. */
+export function sqliteDialect(sqlite: Sqlite.Database, driver: Driver): Dialect {
+  const dialect = new SqliteDialect({ database: sqlite });
+  return {
+    // The driver itself hands out the turns.
+    createAdapter: () =>
+      Object.defineProperty(dialect.createAdapter(), 'supportsMultipleConnections', { value: true }),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver: () => driver,
+  };
+}
+
 /** Runs a query, and retries while other processes write. */
 type Runner = <R>(query: Query) => Ran<R> | Promise<Ran<R>>;
 
@@ -206,9 +226,5 @@ function preparedStatements(sqlite: Sqlite.Database): (text: string) => Prepared
 }
 
 function isBusy(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'SQLITE_BUSY' || error.code === 'SQLITE_BUSY_SNAPSHOT')
-  );
+  return ['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT'].includes(codeOf(error));
 }

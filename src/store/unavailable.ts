@@ -17,7 +17,7 @@ const POSTGRES = ['08', '53', '57P', '25006'];
 
 /** Returns the failure for the caller of SQLite: StoreUnavailable where the statement may work later. */
 export function sqliteFailure(error: unknown): unknown {
-  const code = codeIn(error);
+  const code = codeOf(error);
   return SQLITE.some((name) => code.startsWith(name)) ? unavailable(error) : error;
 }
 
@@ -25,7 +25,7 @@ export function sqliteFailure(error: unknown): unknown {
 export function postgresFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   const isServers = 'severity' in error;
-  const code = codeIn(error);
+  const code = codeOf(error);
   return !isServers || POSTGRES.some((name) => code.startsWith(name)) ? unavailable(error) : error;
 }
 
@@ -34,6 +34,7 @@ function unavailable(cause: unknown): StoreUnavailable {
   return new StoreUnavailable(message, { cause });
 }
 
-function codeIn(error: unknown): string {
+/** Returns the database's code of an error: an SQLSTATE, or SQLite's name; empty without one. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

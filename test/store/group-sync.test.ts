@@ -6,8 +6,7 @@ import type { Disk } from '../../src/store/group-sync.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
-import { createSqliteDriver } from '../../src/store/sqlite-driver.ts';
-import { sqliteDialect } from '../../src/store/sqlite.ts';
+import { createSqliteDriver, sqliteDialect } from '../../src/store/sqlite-driver.ts';
 import { freshDatabase } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
