@@ -1,5 +1,5 @@
 import type { Base } from '../base.ts';
-import { updateInBatches } from '../store/batches.ts';
+import { inBatches } from '../store/batches.ts';
 import { IS_HANDED_OFF, WAITS } from './due.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function cancelWaiting(
   signal?: AbortSignal,
 ): Promise<void> {
   for (const which of [WAITS, IS_HANDED_OFF]) {
-    await updateInBatches(
+    await inBatches(
       (limit) =>
         db
           .updateTable('deliveries')

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExpressionBuilder } from 'kysely';
 import type { Base } from '../base.ts';
 import { DAY } from '../lib/clock.ts';
-import { deleteInBatches, inSteps } from '../store/batches.ts';
+import { inBatches, inSteps } from '../store/batches.ts';
 import type { Db, Tables } from '../store/schema.ts';
 
 /** How long events, their deliveries and attempts are stored. Dead letters can be replayed during that time. */
@@ -66,7 +66,7 @@ async function deleteEventsOf(db: Db, sourceId: string | null, before: number): 
 
 /** Deletes deliveries in steps of their own: with 200 subscriptions to a source, 500 events have 100,000 deliveries. */
 async function deleteDeliveries(db: Db, eventIds: string[]): Promise<void> {
-  await deleteInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .deleteFrom('deliveries')
       .where('delivery_id', 'in', (some) =>

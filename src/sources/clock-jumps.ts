@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
-import { updateInBatches } from '../store/batches.ts';
+import { inBatches } from '../store/batches.ts';
 import { isPostgres } from '../store/prepared.ts';
 import type { Db } from '../store/schema.ts';
 
@@ -34,7 +34,7 @@ export function createClockJumps(): ClockJumps {
 }
 
 async function makeSourcesDue(db: Db, now: number): Promise<void> {
-  await updateInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .updateTable('sources')
       .set({ next_poll_at: now })
@@ -55,7 +55,7 @@ async function makeSourcesDue(db: Db, now: number): Promise<void> {
 }
 
 async function makeJobsDue(db: Db, now: number): Promise<void> {
-  await updateInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .updateTable('jobs')
       .set({ next_at: now })
@@ -83,7 +83,7 @@ async function makeWebhooksDue(db: Db, now: number): Promise<void> {
     .executeTakeFirstOrThrow();
   if (last === null) return;
   const aheadMs = last - now;
-  await updateInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .updateTable('inbox')
       .set({

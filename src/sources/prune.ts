@@ -1,7 +1,7 @@
 import type { JobKind } from '../runtime/jobs.ts';
 import type { Context } from './context.ts';
 import { DAY } from '../lib/clock.ts';
-import { deleteInBatches, inSteps } from '../store/batches.ts';
+import { inBatches, inSteps } from '../store/batches.ts';
 import { modelOf } from '../unified/map.ts';
 import { eventScope } from '../connectors/events-format.ts';
 
@@ -31,7 +31,7 @@ export function pruneJob(context: Context): JobKind {
 
 async function pruneOldWebhooks({ db, clock }: Context, signal: AbortSignal): Promise<void> {
   const before = clock.now() - INBOX_KEPT_MS;
-  await deleteInBatches(
+  await inBatches(
     (limit) =>
       db
         .deleteFrom('inbox')

@@ -9,7 +9,7 @@ import { SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { isUnleased, LEASE_MS } from '../runtime/lease.ts';
 import { dropJob, planJob } from '../runtime/jobs.ts';
-import { deleteInBatches } from '../store/batches.ts';
+import { inBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Db, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -182,7 +182,7 @@ export async function pruneSeen(
   sourceId: string,
   { onlyIf, signal }: { onlyIf: Condition; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  await deleteInBatches(
+  await inBatches(
     (limit) =>
       db
         .deleteFrom('seen')
@@ -202,7 +202,7 @@ export async function pruneInbox(
   sourceId: string,
   { onlyIf, signal }: { onlyIf: Condition; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  await deleteInBatches(
+  await inBatches(
     (limit) =>
       db
         .deleteFrom('inbox')

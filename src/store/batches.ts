@@ -32,18 +32,13 @@ function nextLimit(limit: number, tookMs: number): number {
   return Math.max(LEAST, Math.min(fitting, 2 * limit, MOST));
 }
 
-/** Deletes rows in steps. */
-export async function deleteInBatches(
-  deleteSome: (limit: number) => Promise<{ numDeletedRows: bigint }>,
+/** Deletes or updates rows in steps. An update must leave fewer rows to find. */
+export async function inBatches(
+  changeSome: (limit: number) => Promise<{ numDeletedRows: bigint } | { numUpdatedRows: bigint }>,
   signal?: AbortSignal,
 ): Promise<void> {
-  await inSteps(async (limit) => (await deleteSome(limit)).numDeletedRows, signal);
-}
-
-/** Updates rows in steps. The change must leave fewer rows to find. */
-export async function updateInBatches(
-  updateSome: (limit: number) => Promise<{ numUpdatedRows: bigint }>,
-  signal?: AbortSignal,
-): Promise<void> {
-  await inSteps(async (limit) => (await updateSome(limit)).numUpdatedRows, signal);
+  await inSteps(async (limit) => {
+    const changed = await changeSome(limit);
+    return 'numDeletedRows' in changed ? changed.numDeletedRows : changed.numUpdatedRows;
+  }, signal);
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../sources/context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { updateInBatches } from '../store/batches.ts';
+import { inBatches } from '../store/batches.ts';
 import { WAITS } from '../outbox/due.ts';
 
 const MAX_CHARS = 2000;
@@ -112,7 +112,7 @@ export async function sendAtNewAddress(
   subscriptionId: string,
 ): Promise<void> {
   const now = clock.now();
-  await updateInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .updateTable('deliveries')
       .set({ next_at: now, step: 0, updated_at: now })

@@ -7,7 +7,7 @@ import { DAY } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { planJob } from '../runtime/jobs.ts';
-import { deleteInBatches } from '../store/batches.ts';
+import { inBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { orExists } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
@@ -251,7 +251,7 @@ export async function deleteDeliveries({ db }: Pick<Context, 'db'>, subscription
       if (ids.length > 0) await tx.deleteFrom('events').where('event_id', 'in', ids).execute();
       return { numDeletedRows: BigInt(gone.length) };
     });
-  await deleteInBatches((limit) => againAfterDeadlock(() => deleteSome(limit)));
+  await inBatches((limit) => againAfterDeadlock(() => deleteSome(limit)));
 }
 
 /**

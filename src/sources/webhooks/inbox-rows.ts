@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { Context } from '../context.ts';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { publicError } from '../../lib/errors.ts';
-import { updateInBatches } from '../../store/batches.ts';
+import { inBatches } from '../../store/batches.ts';
 import type { Tables } from '../../store/schema.ts';
 import { reportGapRiskIn } from '../../outbox/operator-events.ts';
 import type { Source } from '../source.ts';
@@ -83,7 +83,7 @@ export async function defer(
   { until, topics }: { until: number; topics?: readonly string[] },
 ): Promise<void> {
   if (topics?.length === 0) return;
-  await updateInBatches((limit) =>
+  await inBatches((limit) =>
     db
       .updateTable('inbox')
       .set({ next_at: until })
