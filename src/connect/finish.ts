@@ -137,62 +137,50 @@ async function storeAccount(
   await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
     // The app may refuse. The tokens were not stored and will expire.
   });
-  return {
-    success: false,
-    error: 'closed',
-    message: 'This was closed or finished in another window.',
-  };
+  return failed('closed', 'This was closed or finished in another window.');
+}
+
+function failed(error: string, message: string): Failed {
+  return { success: false, error, message };
 }
 
 /** Returns an error of OAuth (RFC 6749 section 4.1.2.1) as a sentence for the user, without the app's description. */
-function refusal(connector: Connector, error: string): Failed {
-  if (error === 'access_denied') {
-    return {
-      success: false,
-      error: 'access_denied',
-      message: `You did not allow access to ${connector.name}. Nothing was connected.`,
-    };
-  }
+function refusal({ name }: Connector, error: string): Failed {
+  if (error === 'access_denied')
+    return failed(error, `You did not allow access to ${name}. Nothing was connected.`);
   const code = /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
-  return {
-    success: false,
-    error: 'provider_refused',
-    message: `${connector.name} could not sign you in${code}. Try again; if it keeps failing, contact the operator of this application.`,
-  };
+  return failed(
+    'provider_refused',
+    `${name} could not sign you in${code}. Try again; if it keeps failing, contact the operator of this application.`,
+  );
 }
 
 function failure(connector: Connector, error: unknown): Failed {
   if (error instanceof OAuthRefusal) return refusal(connector, error.error);
-  if (!(error instanceof GatehouseError)) {
-    return {
-      success: false,
-      error: 'internal',
-      message: 'Something went wrong on our side, and nothing was connected. Please try again.',
-    };
-  }
+  if (!(error instanceof GatehouseError))
+    return failed(
+      'internal',
+      'Something went wrong on our side, and nothing was connected. Please try again.',
+    );
   const { name } = connector;
-  switch (error.code) {
+  const { code } = error;
+  switch (code) {
     case 'forbidden':
     case 'user_not_found':
-      return { success: false, error: error.code, message: error.message };
+      return failed(code, error.message);
     case 'credential_conflict':
-      return { success: false, error: 'account_mismatch', message: error.message };
+      return failed('account_mismatch', error.message);
     case 'oauth_app_missing':
-      return { success: false, error: error.code, message: `Signing in to ${name} is not set up here.` };
+      return failed(code, `Signing in to ${name} is not set up here.`);
     case 'credential_invalid':
-      return { success: false, error: error.code, message: `${name} did not accept the sign-in. Try again.` };
+      return failed(code, `${name} did not accept the sign-in. Try again.`);
     case 'upstream_timeout':
-      return {
-        success: false,
-        error: 'provider_failed',
-        message: `${name} did not answer in time. Try again in a moment.`,
-      };
+      return failed('provider_failed', `${name} did not answer in time. Try again in a moment.`);
     default:
-      return {
-        success: false,
-        error: 'provider_failed',
-        message: `${name} answered in a way that could not be used. Try again in a moment.`,
-      };
+      return failed(
+        'provider_failed',
+        `${name} answered in a way that could not be used. Try again in a moment.`,
+      );
   }
 }
 

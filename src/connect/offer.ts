@@ -44,16 +44,13 @@ export async function withLink(
   },
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || userId === undefined) return error;
-  if (error.code === 'credential_required') {
-    const options = { environment, userId, connectors: [connectorId], redirectUri };
-    const { url, sessionId } = await makeLink(context, options);
-    return withDetails(error, { connectUrl: url, sessionId }, await unservedNote(context));
-  }
-  const credentialId = error.details?.['credentialId'];
-  if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
+  const broken = error.code === 'credential_invalid' ? error.details?.['credentialId'] : undefined;
+  const credentialId = typeof broken === 'string' ? broken : undefined;
+  if (error.code !== 'credential_required' && credentialId === undefined) return error;
   const options = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
   const { url, sessionId } = await makeLink(context, options);
-  return withDetails(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
+  const link = credentialId === undefined ? { connectUrl: url } : { reconnectUrl: url };
+  return withDetails(error, { ...link, sessionId }, await unservedNote(context));
 }
 
 async function assertReady(context: Context, options: LinkInput): Promise<void> {

@@ -16,12 +16,7 @@ const LIFETIME_MS = 15 * MINUTE;
  */
 const MAX_UNOPENED = 20;
 
-/** The outcome of a session: the connected account, or the reason of the failure in words for the person. */
-export type Outcome =
-  | { success: true; connectionId: string; credentialId: string; connectorId: string; name: string }
-  | { success: false; error: string; message: string };
-
-const outcome: z.ZodType<Outcome> = z.discriminatedUnion('success', [
+const outcome = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(true),
     connectionId: z.string(),
@@ -31,6 +26,8 @@ const outcome: z.ZodType<Outcome> = z.discriminatedUnion('success', [
   }),
   z.object({ success: z.literal(false), error: z.string(), message: z.string() }),
 ]);
+/** The outcome of a session: the connected account, or the reason of the failure in words for the person. */
+export type Outcome = z.infer<typeof outcome>;
 
 /** A person's session for connecting an account. Times are epoch milliseconds. */
 export type ConnectSession = ReturnType<typeof toSession>;

@@ -13,7 +13,6 @@ export interface Submission {
   signal?: AbortSignal;
 }
 
-/** The part of the context for connecting accounts: the needs of credentials, and the hash key. */
 /**
  * Stores keys that a person entered, probed as by REST, and ends the session.
  * A rejection leaves the session open, so that the person can correct the values.
