@@ -7,46 +7,30 @@ import { isLoopback } from '../lib/addresses.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Finding } from './finding.ts';
+import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
 /** Checks that the port is free, or used by a healthy Gatehouse. */
 export async function checkPort({ host, port }: Config): Promise<Finding> {
-  const name = 'port';
+  const { ok, fail } = findingsOf('port');
   const code = await bindFault(host, port);
-  if (code === undefined)
-    return { name, state: 'ok', found: port === 0 ? 'any free one' : `${port} of ${host} is free` };
-  if (code !== 'EADDRINUSE') {
-    return {
-      name,
-      state: 'fail',
-      found: `${port} of ${host} cannot be used (${code})`,
-      fix: 'Set PORT and HOST.',
-    };
-  }
-  if (await isHealthy(host, port))
-    return { name, state: 'ok', found: `a healthy Gatehouse answers at ${port} of ${host}` };
+  if (code === undefined) return ok(port === 0 ? 'any free one' : `${port} of ${host} is free`);
+  if (code !== 'EADDRINUSE') return fail(`${port} of ${host} cannot be used (${code})`, 'Set PORT and HOST.');
+  if (await isHealthy(host, port)) return ok(`a healthy Gatehouse answers at ${port} of ${host}`);
   const fix = `Stop what uses it, or choose another: PORT=${port < 65_535 ? port + 1 : 3000} gatehouse serve`;
-  return { name, state: 'fail', found: `${port} of ${host} is in use by something else`, fix };
+  return fail(`${port} of ${host} is in use by something else`, fix);
 }
 
 export function checkPublicUrl({ publicUrl, host, port, production }: Config): Finding {
-  const name = 'public URL';
+  const { ok, warn } = findingsOf('public URL');
   if (publicUrl === undefined) {
-    if (isLoopback(host))
-      return { name, state: 'ok', found: `http://${host}:${port}, for this machine alone` };
-    return {
-      name,
-      state: 'warn',
-      found: 'is not set, and HOST is more than this machine',
-      fix: 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: it stands in every accessUrl.',
-    };
+    if (isLoopback(host)) return ok(`http://${host}:${port}, for this machine alone`);
+    const fix = 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: it stands in every accessUrl.';
+    return warn('is not set, and HOST is more than this machine', fix);
   }
-  if (production && publicUrl.startsWith('http:')) {
-    const fix = 'Put TLS before it: access tokens travel in the address.';
-    return { name, state: 'warn', found: `${publicUrl} is not https`, fix };
-  }
-  return { name, state: 'ok', found: publicUrl };
+  if (production && publicUrl.startsWith('http:'))
+    return warn(`${publicUrl} is not https`, 'Put TLS before it: access tokens travel in the address.');
+  return ok(publicUrl);
 }
 
 const CHECK_FILE = 'Run: gatehouse connectors check <file>';
@@ -56,47 +40,44 @@ export async function checkCatalogue(
   { sandbox }: Pick<Config, 'sandbox'>,
   folder = CATALOG_FOLDER,
 ): Promise<Finding> {
-  const name = 'connectors';
+  const { ok, fail } = findingsOf('connectors');
   try {
     const catalogue = await loadCatalog({ folder, sandbox });
-    if (catalogue.faults.length > 0) {
-      const found = catalogue.faults.map(faultLine).join('\n');
-      return { name, state: 'fail', found, fix: CHECK_FILE };
-    }
+    if (catalogue.faults.length > 0) return fail(catalogue.faults.map(faultLine).join('\n'), CHECK_FILE);
     const ids = catalogue.connectors('development').map(({ connectorId }) => connectorId);
-    return { name, state: 'ok', found: `${ids.length}: ${ids.join(', ')}` };
+    return ok(`${ids.length}: ${ids.join(', ')}`);
   } catch (error) {
-    return { name, state: 'fail', found: thrownMessage(error), fix: CHECK_FILE };
+    return fail(thrownMessage(error), CHECK_FILE);
   }
 }
 
 /** Checks which addresses outbound calls may reach, and whether the extra CA can be read. */
-export function checkOutbound(config: Config): Finding[] {
-  const name = 'outbound';
+export function checkOutbound(config: Config): Finding {
+  const { ok, warn, fail } = findingsOf('outbound');
   const { allowedNetworks, allowPrivateNetwork, egressProxy, caFile } = config;
   try {
     void createOutbound({ allowedNetworks, allowPrivateNetwork, egressProxy, caFile }).close();
   } catch (error) {
-    return [{ name, state: 'fail', found: thrownMessage(error), fix: 'Fix GATEHOUSE_CA_FILE.' }];
+    return fail(thrownMessage(error), 'Fix GATEHOUSE_CA_FILE.');
   }
   const proxy = egressProxy ? ', through the proxy' : '';
   if (allowPrivateNetwork) {
     const fix = 'Right for development; else unset GATEHOUSE_ALLOW_PRIVATE_NETWORK.';
-    return [{ name, state: 'warn', found: `public and every private address${proxy}`, fix }];
+    return warn(`public and every private address${proxy}`, fix);
   }
   const more = allowedNetworks.length === 0 ? '' : ` and ${allowedNetworks.length} allowed networks`;
-  return [{ name, state: 'ok', found: `public addresses over https${more}${proxy}` }];
+  return ok(`public addresses over https${more}${proxy}`);
 }
 
 /** Checks whether the egress proxy accepts connections, where one is set. */
 export async function checkProxy({ egressProxy }: Config): Promise<Finding[]> {
   if (egressProxy === undefined) return [];
-  const name = 'egress proxy';
+  const { ok, fail } = findingsOf('egress proxy');
   const { hostname, port, protocol } = new URL(egressProxy);
   const fault = await connectFault(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
-  if (fault === undefined) return [{ name, state: 'ok', found: `${hostname} takes connections` }];
+  if (fault === undefined) return [ok(`${hostname} takes connections`)];
   const found = `${hostname} takes no connections (${fault}), so no call can go out`;
-  return [{ name, state: 'fail', found, fix: 'Start it, or change GATEHOUSE_EGRESS_PROXY.' }];
+  return [fail(found, 'Start it, or change GATEHOUSE_EGRESS_PROXY.')];
 }
 
 /** Returns the error code of a connection to the address, or undefined when it succeeds. */
@@ -109,7 +90,7 @@ function connectFault(host: string, port: number): Promise<string | undefined> {
     };
     socket.once('connect', () => end(undefined));
     socket.once('timeout', () => end('timeout'));
-    socket.once('error', (error) => end('code' in error ? String(error.code) : error.message));
+    socket.once('error', (error) => end(codeOf(error)));
   });
 }
 
@@ -117,9 +98,13 @@ function connectFault(host: string, port: number): Promise<string | undefined> {
 function bindFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.once('error', (error) => resolve(codeOf(error)));
     server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.message;
 }
 
 async function isHealthy(host: string, port: number): Promise<boolean> {

@@ -6,10 +6,11 @@ import { loadKeyRing, type KeyRing } from '../crypto/key-ring.ts';
 import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
+import { schemaVersion } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { probeWrite } from '../store/write-probe.ts';
-import type { Finding } from './finding.ts';
+import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
 const MAX_SKEW_MS = 30 * SECOND;
@@ -18,63 +19,48 @@ const LOW_SPACE_BYTES = 200 * MIB;
 
 export function checkNode(): Finding {
   const { node } = process.versions;
-  return { name: 'Node.js', state: 'ok', found: `${node}, ${process.execPath}` };
+  return findingsOf('Node.js').ok(`${node}, ${process.execPath}`);
 }
 
 /** Checks that the home is a folder that this user may write or create. */
 export function checkHome({ home }: Config): Finding {
-  const name = 'home';
+  const { ok, warn, fail } = findingsOf('home');
   const fix = 'Set GATEHOUSE_HOME to a folder that this user may write.';
   try {
     if (!existsSync(home)) {
       const above = nearest(home);
-      if (!statSync(above).isDirectory())
-        return { name, state: 'fail', found: `${above} is not a folder`, fix };
+      if (!statSync(above).isDirectory()) return fail(`${above} is not a folder`, fix);
       accessSync(above, constants.W_OK);
-      return { name, state: 'ok', found: `${home} does not exist yet; the first start creates it` };
+      return ok(`${home} does not exist yet; the first start creates it`);
     }
-    const { mode } = statSync(home);
-    if (!statSync(home).isDirectory()) return { name, state: 'fail', found: `${home} is not a folder`, fix };
+    const found = statSync(home);
+    if (!found.isDirectory()) return fail(`${home} is not a folder`, fix);
     accessSync(home, constants.W_OK);
-    if ((mode & 0o077) !== 0) {
-      return {
-        name,
-        state: 'warn',
-        found: `${home} is accessible to other users`,
-        fix: `Run: chmod 700 ${home}`,
-      };
-    }
-    return { name, state: 'ok', found: `${home} is writable` };
+    if ((found.mode & 0o077) !== 0)
+      return warn(`${home} is accessible to other users`, `Run: chmod 700 ${home}`);
+    return ok(`${home} is writable`);
   } catch (error) {
-    return { name, state: 'fail', found: `${home}: ${thrownMessage(error)}`, fix };
+    return fail(`${home}: ${thrownMessage(error)}`, fix);
   }
 }
 
 export function checkMasterKey(config: Config): Finding {
-  const name = 'master key';
-  if (!config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config))) {
-    return { name, state: 'ok', found: `${keyFile(config)} does not exist yet; the first start creates it` };
-  }
+  const { ok, fail } = findingsOf('master key');
+  if (hasNoKey(config)) return ok(`${keyFile(config)} does not exist yet; the first start creates it`);
   try {
     const { keyId } = loadKeyRing(config);
-    return { name, state: 'ok', found: `key ${keyId} seals new data` };
+    return ok(`key ${keyId} seals new data`);
   } catch (error) {
-    return {
-      name,
-      state: 'fail',
-      found: thrownMessage(error),
-      fix: 'Restore the right key. Without it, no sealed data opens.',
-    };
+    return fail(thrownMessage(error), 'Restore the right key. Without it, no sealed data opens.');
   }
 }
 
 /** Checks the database, its schema, whether the master key opens its sealed data, and the clock. */
 export async function checkStore(config: Config): Promise<Finding[]> {
-  const name = 'database';
+  const { ok, fail } = findingsOf('database');
   const { database } = config;
-  if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    return [{ name, state: 'ok', found: `${database.path} does not exist yet; the first start creates it` }];
-  }
+  if (database.kind === 'sqlite' && !existsSync(database.path))
+    return [ok(`${database.path} does not exist yet; the first start creates it`)];
   try {
     await using store = await openStore(database);
     const schema = await checkSchema(store);
@@ -86,56 +72,36 @@ export async function checkStore(config: Config): Promise<Finding[]> {
       await checkClock(store),
     ];
   } catch (error) {
-    return [
-      { name, state: 'fail', found: thrownMessage(error), fix: 'Fix DATABASE_URL, or start the database.' },
-    ];
+    return [fail(thrownMessage(error), 'Fix DATABASE_URL, or start the database.')];
   }
 }
 
 async function checkSchema({ db, kind }: Store): Promise<Finding> {
-  const name = 'database';
+  const { ok, warn, fail } = findingsOf('database');
   const tables = await db.introspection.getTables();
-  if (!tables.some((table) => table.name === 'schema_versions')) {
-    return {
-      name,
-      state: 'warn',
-      found: `${kind} is reachable and empty`,
-      fix: 'Run: gatehouse migrate, or start.',
-    };
-  }
-  const { version } = await db
-    .selectFrom('schema_versions')
-    .select((e) => e.fn.coalesce(e.fn.max('version'), sql<number>`0`).as('version'))
-    .executeTakeFirstOrThrow();
+  if (!tables.some((table) => table.name === 'schema_versions'))
+    return warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.');
+  const version = await schemaVersion(db);
   const newest = MIGRATIONS.length;
   const found = `${kind} is reachable, at schema version ${version} of ${newest}`;
-  if (version > newest) {
-    return {
-      name,
-      state: 'fail',
-      found,
-      fix: 'A newer Gatehouse migrated it: start that release, or restore a backup.',
-    };
-  }
-  if (version < newest) return { name, state: 'warn', found, fix: 'Run: gatehouse migrate, or start.' };
-  return { name, state: 'ok', found };
+  if (version > newest)
+    return fail(found, 'A newer Gatehouse migrated it: start that release, or restore a backup.');
+  return version < newest ? warn(found, 'Run: gatehouse migrate, or start.') : ok(found);
 }
 
 /** Writes and removes a row, and for SQLite reads the free space of its disk. */
 async function checkWrites({ database }: Config, { db }: Store): Promise<Finding> {
-  const name = 'disk';
+  const { ok, warn, fail } = findingsOf('disk');
   const fix = 'Free space on the disk of the database. Until then writes are answered with 503.';
   try {
     await probeWrite(db, systemClock.now());
   } catch (error) {
-    return { name, state: 'fail', found: `the database takes no writes: ${thrownMessage(error)}`, fix };
+    return fail(`the database takes no writes: ${thrownMessage(error)}`, fix);
   }
-  if (database.kind !== 'sqlite') return { name, state: 'ok', found: 'the database takes writes' };
+  if (database.kind !== 'sqlite') return ok('the database takes writes');
   const { bavail, bsize } = statfsSync(dirname(database.path));
   const found = `${Math.floor((bavail * bsize) / MIB)} MiB are free on the disk of ${database.path}`;
-  return bavail * bsize < LOW_SPACE_BYTES
-    ? { name, state: 'warn', found, fix }
-    : { name, state: 'ok', found };
+  return bavail * bsize < LOW_SPACE_BYTES ? warn(found, fix) : ok(found);
 }
 
 /**
@@ -143,23 +109,18 @@ async function checkWrites({ database }: Config, { db }: Store): Promise<Finding
  * store opens it.
  */
 async function checkSealedData(config: Config, { db }: Store): Promise<Finding> {
-  const name = 'sealed data';
-  if (!(await isSealed(db))) return { name, state: 'ok', found: 'nothing is sealed yet' };
-  const missing = !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
-  if (missing) {
-    return {
-      name,
-      state: 'fail',
-      found: `the store holds sealed data, and its master key ${keyFile(config)} is missing`,
-      fix: 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.',
-    };
+  const { ok, fail } = findingsOf('sealed data');
+  if (!(await isSealed(db))) return ok('nothing is sealed yet');
+  if (hasNoKey(config)) {
+    const found = `the store holds sealed data, and its master key ${keyFile(config)} is missing`;
+    return fail(found, 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.');
   }
   try {
     const keys: KeyRing = loadKeyRing(config);
     await loadHashKey({ db, keys, clock: systemClock });
-    return { name, state: 'ok', found: `opens with key ${keys.keyId}` };
+    return ok(`opens with key ${keys.keyId}`);
   } catch (error) {
-    return { name, state: 'fail', found: thrownMessage(error) };
+    return fail(thrownMessage(error));
   }
 }
 
@@ -168,31 +129,28 @@ async function checkSealedData(config: Config, { db }: Store): Promise<Finding> 
  * database's clock.
  */
 async function checkClock({ db, kind }: Store): Promise<Finding> {
-  const name = 'clock';
+  const { ok, warn, fail } = findingsOf('clock');
   const now = systemClock.now();
   const { latest } = await db
     .selectFrom('schema_versions')
     .select((e) => e.fn.max('applied_at').as('latest'))
     .executeTakeFirstOrThrow();
   const fix = 'Set the clock of this machine, by NTP.';
-  if (latest > now + MINUTE) {
-    return { name, state: 'fail', found: `it is ${isoTime(now)} here, before the store was created`, fix };
-  }
+  if (latest > now + MINUTE) return fail(`it is ${isoTime(now)} here, before the store was created`, fix);
   if (kind === 'postgres') {
     const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(
       db,
     );
     const skewMs = Math.abs((rows[0]?.ms ?? now) - now);
-    if (skewMs > MAX_SKEW_MS) {
-      return {
-        name,
-        state: 'warn',
-        found: `${Math.round(skewMs / SECOND)} s away from the database's clock`,
-        fix,
-      };
-    }
+    if (skewMs > MAX_SKEW_MS)
+      return warn(`${Math.round(skewMs / SECOND)} s away from the database's clock`, fix);
   }
-  return { name, state: 'ok', found: isoTime(now) };
+  return ok(isoTime(now));
+}
+
+/** Returns whether the configuration names no master key, and the home has none. */
+function hasNoKey(config: Config): boolean {
+  return !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
 }
 
 function keyFile({ home }: Config): string {

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { checkCatalogue, checkOutbound, checkPort, checkProxy, checkPublicUrl } from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
-import type { Finding } from './finding.ts';
+import { findingsOf, type Finding } from './finding.ts';
 
 /** Runs `gatehouse doctor`, with a line per finding. Returns exit code 1 when a check fails. */
 export async function doctor({ json }: { json: boolean }): Promise<number> {
@@ -14,47 +14,34 @@ export async function doctor({ json }: { json: boolean }): Promise<number> {
 }
 
 async function examine(): Promise<Finding[]> {
-  const findings = [checkNode()];
   let config: Config;
   try {
     config = readConfig();
-    findings.push(...checkVariables(config));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // The other checks need the configuration.
-    return [
-      ...findings,
-      ...error.faults.map((found): Finding => ({
-        name: 'configuration',
-        state: 'fail',
-        found,
-        fix: 'See README.md.',
-      })),
-    ];
+    return [checkNode(), ...error.faults.map((found) => configuration.fail(found, 'See README.md.'))];
   }
   return [
-    ...findings,
+    checkNode(),
+    ...checkVariables(config),
     checkHome(config),
     checkMasterKey(config),
     ...(await checkStore(config)),
     await checkPort(config),
     checkPublicUrl(config),
     await checkCatalogue(config),
-    ...checkOutbound(config),
+    checkOutbound(config),
     ...(await checkProxy(config)),
   ];
 }
 
+const configuration = findingsOf('configuration');
+
 function checkVariables({ unknownVariables }: Config): Finding[] {
-  const name = 'configuration';
-  if (unknownVariables.length === 0) return [{ name, state: 'ok', found: 'every variable is right' }];
+  if (unknownVariables.length === 0) return [configuration.ok('every variable is right')];
   const fix = 'Check its spelling against README.md, or unset it.';
-  return unknownVariables.map((variable) => ({
-    name,
-    state: 'warn',
-    found: `nothing reads ${variable}`,
-    fix,
-  }));
+  return unknownVariables.map((variable) => configuration.warn(`nothing reads ${variable}`, fix));
 }
 
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './open.ts';
+import type { DbOrTx } from './schema.ts';
 
 /** Key of the PostgreSQL advisory lock. Any number works that no other program uses. */
 const MIGRATION_LOCK = 0x67617465;
@@ -30,11 +31,7 @@ async function migrateNow(store: Store, now: number): Promise<string[]> {
       .addColumn('name', 'text', (c) => c.notNull())
       .addColumn('applied_at', 'bigint', (c) => c.notNull())
       .execute();
-    const { version } = await tx
-      .selectFrom('schema_versions')
-      .select((e) => e.fn.coalesce(e.fn.max('version'), sql<number>`0`).as('version'))
-      .executeTakeFirstOrThrow();
-
+    const version = await schemaVersion(tx);
     if (version > MIGRATIONS.length) {
       throw new SchemaError(
         `The database is at schema version ${version}, this release knows ${MIGRATIONS.length}: ` +
@@ -51,4 +48,13 @@ async function migrateNow(store: Store, now: number): Promise<string[]> {
     }
     return pending.map((migration) => migration.name);
   });
+}
+
+/** Returns the version of a schema whose table of versions exists; 0 before the first migration. */
+export async function schemaVersion(db: DbOrTx): Promise<number> {
+  const { version } = await db
+    .selectFrom('schema_versions')
+    .select((e) => e.fn.coalesce(e.fn.max('version'), sql<number>`0`).as('version'))
+    .executeTakeFirstOrThrow();
+  return version;
 }
