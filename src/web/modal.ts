@@ -31,14 +31,8 @@ export async function runModal(environment: string): Promise<void> {
   });
   window.addEventListener('pagehide', () => void flow?.cancel());
   const { start, tell } = await startOf(() => void leave());
-  const modal: Modal = {
-    frame,
-    call: caller(start.token),
-    environment,
-    start,
-    tell,
-    leave: () => void leave(),
-  };
+  const call = caller(start.token);
+  const modal: Modal = { frame, call, environment, start, tell, leave: () => void leave() };
   const { app, category, connectors, workflowId } = start;
   flow =
     workflowId === undefined
@@ -74,8 +68,7 @@ export async function runModal(environment: string): Promise<void> {
   async function leave(): Promise<void> {
     clearTimeout(closing);
     if (!flow) return;
-    const outcome = result ?? (await flow.cancel());
-    result = outcome;
-    tell({ gatehouse: 'result', result: outcome });
+    result ??= await flow.cancel();
+    tell({ gatehouse: 'result', result });
   }
 }

@@ -20,21 +20,18 @@ interface Statement {
   figure: HTMLElement;
   title: string;
   lead: string;
-  body?: HTMLElement;
   /** The first is the recommended one. */
-  actions?: (Action | undefined)[];
+  actions?: Action[];
 }
 
-export function drawStatement({ figure, title, lead, body, actions = [] }: Statement): HTMLElement {
-  const given = actions.filter((action) => action !== undefined);
+export function drawStatement({ figure, title, lead, actions = [] }: Statement): HTMLElement {
   return h(
     'section',
     { class: 'screen statement' },
     figure,
     h('h1', { tabindex: '-1' }, title),
     h('p', { class: 'lead' }, lead),
-    body,
-    given.length === 0 ? undefined : h('div', { class: 'actions' }, ...given.map(drawAction)),
+    actions.length === 0 ? undefined : h('div', { class: 'actions' }, ...actions.map(drawAction)),
   );
 }
 
