@@ -11,26 +11,17 @@ import { schemeOf } from '../credentials/records.ts';
 import type { Environment } from '../store/environments.ts';
 import type { ConnectSession } from './sessions.ts';
 
-/** An app as the connect page shows it, with the forms of its ways to authenticate. */
-export interface ConnectApp {
-  connectorId: string;
-  name: string;
-  description: string;
-  categories: readonly string[];
-  iconUrl: string;
-  color: string;
-  /** `ready`: false when signing in needs an OAuth app that is not stored. */
-  authentication: (AuthenticationMetadata & { ready: boolean })[];
-}
-
 type AppContext = Pick<Base, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
 
-/** Returns the apps that a session offers. `given`: fields with known values, which the form leaves out. */
+/**
+ * Returns the apps that a session offers, with the forms of their ways to authenticate. `given`: fields with known
+ * values, which the form leaves out.
+ */
 export async function appsOf(
   context: AppContext,
   session: Pick<ConnectSession, 'environment' | 'connectors' | 'type'>,
   given: readonly string[] = [],
-): Promise<ConnectApp[]> {
+) {
   const { environment, connectors, type: only } = session;
   const withOAuthApp = await connectorsWithOAuthApp(context, environment);
   return context.catalog
@@ -49,6 +40,7 @@ export async function appsOf(
         .map((metadata) => withoutFields(metadata, [...given, ...appFieldNames(connector, metadata.type)]))
         .map((metadata) => ({
           ...metadata,
+          /** False when signing in needs an OAuth app that is not stored. */
           ready: metadata.type !== 'oauth2' || withOAuthApp.has(connector.connectorId),
         })),
     }));

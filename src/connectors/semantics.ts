@@ -112,10 +112,7 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
     for (const [key, template] of Object.entries(templates)) check(template, `${at}.${key}`, more);
   };
   const checkApply = (apply: Apply | undefined) => {
-    checkAll(apply?.headers ?? {}, 'apply.headers');
-    checkAll(apply?.query ?? {}, 'apply.query');
-    checkAll(apply?.body ?? {}, 'apply.body');
-    checkAll(apply?.basic ?? {}, 'apply.basic');
+    for (const [part, templates] of Object.entries(apply ?? {})) checkAll(templates ?? {}, `apply.${part}`);
   };
   if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
   if (scheme.type === 'oauth2' || scheme.type === 'oauth2_client_credentials') {

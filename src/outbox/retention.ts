@@ -29,10 +29,7 @@ export async function deleteOldEvents({ db, clock }: Pick<Base, 'db' | 'clock'>)
  * Returns the next source that has events, with the time of its oldest event. `known` is null when the source itself is
  * deleted.
  */
-async function oldestAfter(
-  db: Db,
-  sourceId: string,
-): Promise<{ source_id: string | null; created_at: number; known: string | null } | undefined> {
+function oldestAfter(db: Db, sourceId: string) {
   return db
     .selectFrom('events')
     .leftJoin('sources', 'sources.source_id', 'events.source_id')

@@ -1,15 +1,12 @@
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
-import type { Db } from '../store/schema.ts';
+import type { Db, Tables } from '../store/schema.ts';
 import { eventsIn, headersShape, sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
 
 type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
 /** State of a source. `reason`: the last failure of a request to the app; null after a poll that works. */
-interface SourceState {
-  kind: 'native' | 'polling';
-  reason: string | null;
-}
+type SourceState = Pick<Tables['sources'], 'kind' | 'reason'>;
 
 /** Returns subscriptions as the API shows them, without secrets. */
 export async function describeSubscriptions(context: DescribeContext, rows: readonly SubscriptionRow[]) {

@@ -35,17 +35,11 @@ interface Ends {
   keep: ((state: string) => void) | undefined;
 }
 
-/** The screen of one app: its form, and the consent that the form may begin. */
-interface AccountScreen {
-  show(on: Session, app: AppView, way: ShowOptions): void;
-  /** Ends the waiting for a consent. */
-  stop(): void;
-}
-
-export function createAccountScreen(
-  { frame, call, environment, start, tell, leave }: Modal,
-  ends: Ends,
-): AccountScreen {
+/**
+ * Creates the screen of one app: its form, and the consent that the form may begin. `stop` ends the waiting for a
+ * consent.
+ */
+export function createAccountScreen({ frame, call, environment, start, tell, leave }: Modal, ends: Ends) {
   let stopWaiting = (): void => {};
   return { show: showAccount, stop: () => stopWaiting() };
 
