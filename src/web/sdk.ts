@@ -128,7 +128,7 @@ export const resume: Gatehouse['resume'] = (callback) => {
   const result: ConnectionResult =
     query.get('success') === 'true'
       ? { success: true, connectionId: id, credentialId: query.get('credentialId') ?? id }
-      : { success: false, error, message: `The account was not connected (${error}).` };
+      : failed(error, `The account was not connected (${error}).`);
   for (const name of ['success', 'connectionId', 'credentialId', 'error', 'state']) query.delete(name);
   history.replaceState(history.state, '', address);
   if (workflowId === undefined) {
@@ -170,7 +170,7 @@ function openModal<Good>(
   };
   const send = (message: object) => frame.contentWindow?.postMessage(message, origin);
 
-  function finish(result = outcome ?? closed()): void {
+  function finish(result = outcome ?? failed('closed', 'The window was closed before it was done.')): void {
     if (signal.aborted) return;
     listening.abort();
     removal.disconnect();
@@ -302,29 +302,22 @@ function portHere(address: string): string {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? port : address;
 }
 
-function closed(): NotConnected {
-  return {
-    success: false,
-    error: 'closed',
-    message: 'The window was closed before it was done.',
-  };
+function failed(error: string, message: string): NotConnected {
+  return { success: false, error, message };
 }
 
 /** Returns the result for a browser that lacks something the modal needs, or a page that forbids it. */
 function notOpened(error: unknown): NotConnected {
   const reason = error instanceof Error ? error.message : String(error);
-  return {
-    success: false,
-    error: 'not_opened',
-    message: `The connect window could not be opened: ${reason}`,
-  };
+  return failed('not_opened', `The connect window could not be opened: ${reason}`);
 }
 
 function notLoaded(url: string): NotConnected {
-  const message =
+  return failed(
+    'not_loaded',
     `The connect page of ${url} did not load. Is ${location.origin} among the origins of this environment ` +
-    '(PUT /api/settings), and does a frame-src of this page allow it?';
-  return { success: false, error: 'not_loaded', message };
+      '(PUT /api/settings), and does a frame-src of this page allow it?',
+  );
 }
 
 function readMark(): Partial<Mark> {
