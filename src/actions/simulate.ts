@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { checkInput } from '../connectors/validate.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Base } from '../base.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import { requireEnabled } from '../identity/users.ts';
-import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { assertEnabled, assertServesUser } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live.ts';
@@ -21,22 +22,22 @@ export interface Supposed {
 }
 
 /** The checks in the order of a real call. */
-export const CHECKS = ['server', 'user', 'action', 'input', 'credential', 'confirmation'] as const;
+const CHECKS = ['server', 'user', 'action', 'input', 'credential', 'confirmation'] as const;
 
 /** The expected outcome and its reason: each check up to the first that fails. */
-export interface Simulation {
-  /** `runs`; `asks`: runs after its user agrees; `denied` by a rule; `fails` for another reason. */
-  outcome: 'runs' | 'asks' | 'denied' | 'fails';
-  /** The restriction that denies the call or asks for confirmation. */
-  rule?: string;
-  /** The code that the caller would get. */
-  code?: ErrorCode;
-  reason: string;
-  effect?: Effect;
-  /** The account that the call would use. */
-  credentialId?: string;
-  checks: { check: (typeof CHECKS)[number]; passed: boolean; detail: string }[];
-}
+export const simulation = z.object({
+  outcome: z.enum(['runs', 'asks', 'denied', 'fails']).meta({
+    description:
+      '`asks`: runs after the user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
+  }),
+  rule: z.string().optional().meta({ description: 'The restriction that denies it or asks the user.' }),
+  code: z.string().optional().meta({ description: 'The error code that the caller would get.' }),
+  reason: z.string(),
+  effect: z.enum(['read', 'write', 'destructive']).optional(),
+  credentialId: z.string().optional(),
+  checks: z.array(z.object({ check: z.enum(CHECKS), passed: z.boolean(), detail: z.string() })),
+});
+type Simulation = z.infer<typeof simulation>;
 
 /** Runs the checks of a real call without calling the third party. */
 export async function simulate(

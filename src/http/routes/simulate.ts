@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHECKS, simulate } from '../../actions/simulate.ts';
+import { simulate, simulation } from '../../actions/simulate.ts';
 import { serverNotFound } from '../../servers/records.ts';
 import { defineRoute } from '../server/route.ts';
 import { ofServer, requireServer } from './servers.ts';
@@ -26,18 +26,7 @@ export const simulateRoute = defineRoute({
   success: {
     status: 200,
     description: 'The outcome that a call would have.',
-    schema: z.object({
-      outcome: z.enum(['runs', 'asks', 'denied', 'fails']).meta({
-        description:
-          '`asks`: runs after the user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
-      }),
-      rule: z.string().optional().meta({ description: 'The restriction that denies it or asks the user.' }),
-      code: z.string().optional().meta({ description: 'The error code that the caller would get.' }),
-      reason: z.string(),
-      effect: z.enum(['read', 'write', 'destructive']).optional(),
-      credentialId: z.string().optional(),
-      checks: z.array(z.object({ check: z.enum(CHECKS), passed: z.boolean(), detail: z.string() })),
-    }),
+    schema: simulation,
   },
   errors: ['server_not_found'],
   async handler({ context, caller, params: { serverId }, body, userId }) {
