@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
@@ -37,13 +37,4 @@ export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): stri
       `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
     );
   }
-}
-
-/** Removes the file after a terminal has shown its content. */
-export function removeFirstKeys(config: Pick<Config, 'home'>): void {
-  rmSync(firstKeysFile(config), { force: true });
-}
-
-export function hasFirstKeys(config: Pick<Config, 'home'>): boolean {
-  return existsSync(firstKeysFile(config));
 }

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +10,7 @@ import { publicError } from '../lib/errors.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
-import { firstKeysFile, hasFirstKeys, removeFirstKeys, writeFirstKeys } from './first-keys.ts';
+import { firstKeysFile, writeFirstKeys } from './first-keys.ts';
 import { version } from './version.ts';
 
 /**
@@ -24,17 +25,18 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
     writeFirstKeys(config, fileText(context, made)),
   );
   const isFirst = Object.keys(keys).length > 0;
+  const file = firstKeysFile(config);
   const demonstration = await demonstrationFor(context, keys);
   if (process.stderr.isTTY) {
     const first = isFirst ? firstKeys(config, keys, { demonstration, strong: bold }) : '';
     process.stderr.write(`${greeting(publicUrl, bold)}${first}  Stop: Ctrl+C\n\n`);
-    if (isFirst) removeFirstKeys(config);
+    // The terminal has shown its content.
+    if (isFirst) rmSync(file, { force: true });
   } else {
     log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
     if (isFirst) writeFirstKeys(config, fileText(context, keys, demonstration));
   }
-  if (!hasFirstKeys(config)) return;
-  const file = firstKeysFile(config);
+  if (!existsSync(file)) return;
   log.info({ file }, isFirst ? 'API keys and what to try first were written to this file, once' : REMINDER);
 }
 
