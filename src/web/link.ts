@@ -19,7 +19,7 @@ export async function runLink(link: string): Promise<void> {
   const frame = drawFrame();
   frame.show(drawLoading(texts.loading));
   const opened = await call<Session>('POST', `/connect/s/${link}/open`);
-  if (!opened.ok) return showFailure(frame, opened.problem, { session: undefined });
+  if (!opened.ok) return showFailure(frame, opened.problem);
   const session = opened.value;
   frame.setSession(session);
   if (session.result) return showOutcome(frame, session, { result: session.result });
@@ -46,17 +46,12 @@ export async function runLink(link: string): Promise<void> {
 export async function runEnded(query: URLSearchParams): Promise<void> {
   const frame = drawFrame();
   const sessionId = query.get('session');
-  if (sessionId === null) {
-    return showFailure(
-      frame,
-      { code: query.get('error') ?? '', message: '', faults: [] },
-      { session: undefined },
-    );
-  }
+  if (sessionId === null)
+    return showFailure(frame, { code: query.get('error') ?? '', message: '', faults: [] });
   frame.show(drawLoading(texts.loading));
   notifyOpener(sessionId, 'finished');
   const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
-  if (!answer.ok) return showFailure(frame, answer.problem, { session: undefined });
+  if (!answer.ok) return showFailure(frame, answer.problem);
   const session = answer.value;
   frame.setSession(session);
   showOutcome(frame, session, { result: session.result ?? closed() });
@@ -163,7 +158,7 @@ function showOutcome(
 function showFailure(
   frame: Frame,
   problem: Problem,
-  { session, app }: { session: Session | undefined; app?: AppView | undefined },
+  { session, app }: { session?: Session; app?: AppView | undefined } = {},
 ): void {
   const brand = session?.branding.name ?? texts.theService;
   const sentence = failureText(problem, brand, app?.name ?? texts.anApp);

@@ -1,3 +1,5 @@
+import type { Problem } from './api.ts';
+
 /*
  * Every sentence of the connect page, in English. A translation is a second object of this shape. Names of
  * applications, apps and users are arguments; sentences of the third party are shown unchanged.
@@ -172,17 +174,13 @@ export const texts = {
 };
 
 /** Returns the sentence for an error: ours by its code, else the one of the service. */
-export function failureText(problem: { code: string; message: string }, brand: string, app = ''): string {
+export function failureText(problem: Pick<Problem, 'code' | 'message'>, brand: string, app = ''): string {
   const known = Object.entries(texts.failures).find(([code]) => code === problem.code)?.[1];
   return known?.(brand, app) ?? (problem.message || texts.failedGeneric);
 }
 
 /** Returns the sentence for values that were refused. */
-export function refusalText(
-  problem: { code: string; message: string; appText?: string | undefined },
-  brand: string,
-  app: string,
-): string {
+export function refusalText(problem: Problem, brand: string, app: string): string {
   const known = Object.entries(texts.refusals).find(([code]) => code === problem.code)?.[1];
   return known?.(app, problem.appText) ?? failureText(problem, brand, app);
 }
