@@ -1,30 +1,15 @@
 import { createParser } from 'eventsource-parser';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { secretsIn } from '../lib/scrub.ts';
-import { LOG_LEVELS } from '../lib/log-level.ts';
-import type { Notices } from './upstream-call.ts';
+import { changedShape, logShape, progressShape, type Notices } from './upstream-call.ts';
 import { parseAnswer } from './large-answers.ts';
 
 /** A longer notice is skipped. */
 const MAX_NOTICE_CHARS = 64 * 1024;
-
-const progressShape = z.object({
-  progress: z.number(),
-  total: z.number().optional(),
-  message: z.string().max(500).optional(),
-});
-
-const logShape = z.object({
-  level: z.enum(LOG_LEVELS),
-  logger: z.string().max(100).optional(),
-  data: z.json(),
-});
-
-const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
 
 /**
  * Returns the body of an answer in events, and the secrets that may be in it. `progress`, `log`, `changed` and `wait`

@@ -1,24 +1,28 @@
+import { z } from 'zod';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { LogLevel } from '../lib/log-level.ts';
+import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { OpenCredential } from './open-credential.ts';
 
 /** Progress of a slow call; `progress` rises, `total` may be unknown. */
-export interface Progress {
-  progress: number;
-  total?: number | undefined;
-  message?: string | undefined;
-}
+export const progressShape = z.object({
+  progress: z.number(),
+  total: z.number().optional(),
+  message: z.string().max(500).optional(),
+});
+export type Progress = z.infer<typeof progressShape>;
 
 /** A log message of a third party, for the client of a call. `level` is a level of RFC 5424, as in MCP. */
-export interface LogMessage {
-  level: LogLevel;
-  logger?: string;
-  data: Json;
-}
+export const logShape = z.object({
+  level: z.enum(LOG_LEVELS),
+  logger: z.string().max(100).optional(),
+  data: z.json(),
+});
+export type LogMessage = z.infer<typeof logShape>;
 
 /** A list of a third party that has changed. */
-export type Changed = 'tools' | 'resources' | 'prompts';
+export const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
+export type Changed = z.infer<typeof changedShape>['lists'][number];
 
 /** Headers of the call's trace: traceparent and its companions. */
 export type TraceHeaders = Readonly<Record<string, string>>;
