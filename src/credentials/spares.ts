@@ -5,11 +5,6 @@ import type { DbOrTx } from '../store/schema.ts';
 import type { Credential } from './credential.ts';
 
 /** Received tokens that could not be saved, because the credential had changed during the renewal. */
-export interface Spare {
-  spareId: string;
-  values: Record<string, string>;
-}
-
 const sealedSpare = z.object({
   values: z.record(z.string(), z.string()),
   /** The account of the tokens; null when unknown. */
@@ -38,10 +33,7 @@ export async function keepSpare(
 }
 
 /** Returns the spare tokens of a credential that belong to its account, newest first. */
-export async function findSpares(
-  { db, keys }: Pick<Base, 'db' | 'keys'>,
-  credential: Credential,
-): Promise<Spare[]> {
+export async function findSpares({ db, keys }: Pick<Base, 'db' | 'keys'>, credential: Credential) {
   const rows = await db
     .selectFrom('spare_tokens')
     .selectAll()

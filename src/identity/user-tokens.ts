@@ -29,14 +29,6 @@ const claims = z.object({
   scope: z.literal('user'),
 });
 
-/** The claims of a verified token of ours; times in epoch milliseconds. */
-export interface UserClaims {
-  userId: string;
-  environment: Environment;
-  issuedAt: number;
-  expiresAt: number;
-}
-
 /** Issues a JWT of one user, valid for one hour. */
 export async function issueUserToken(
   context: TokenContext,
@@ -59,10 +51,10 @@ export async function issueUserToken(
 }
 
 /**
- * Verifies a token; the caller checks whether its user still exists.
+ * Verifies a token and returns its claims, times in epoch ms. The caller checks whether its user still exists.
  * @throws GatehouseError `token_expired`, `unauthorized`
  */
-export async function verifyUserToken(context: TokenContext, token: string): Promise<UserClaims> {
+export async function verifyUserToken(context: TokenContext, token: string) {
   const { createLocalJWKSet, jwtVerify } = await jose();
   const keySet = createLocalJWKSet(await publicKeys(context));
   try {

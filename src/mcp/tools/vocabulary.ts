@@ -129,15 +129,6 @@ export interface Part {
   empty: boolean;
 }
 
-export interface ParsedText {
-  parts: readonly Part[];
-  /** Stems without stop words. */
-  stems: string[];
-  concepts: string[];
-  /** Whether a word names a kind of work. */
-  hasWork: boolean;
-}
-
 interface Phrase {
   words: readonly string[];
   /** Other words may stand between them. */
@@ -181,7 +172,7 @@ function positionsOf({ words, gapped }: Phrase, stems: readonly string[], at: nu
 /**
  * Returns the concepts and stems of a text. Uses the longest phrase at each word. A word belongs to one phrase only.
  */
-export function parseText(text: string): ParsedText {
+export function parseText(text: string) {
   const { phrases: known, works } = phraseIndex();
   const words = wordsOf(text);
   const stems = words.map(stemOf);
@@ -204,8 +195,10 @@ export function parseText(text: string): ParsedText {
   const concepts = parts.flatMap((part) => part.concepts);
   return {
     parts,
+    /** Stems without stop words. */
     stems: parts.flatMap((part) => (part.empty ? [] : part.words)),
     concepts,
+    /** Whether a word names a kind of work. */
     hasWork: concepts.some((concept) => works.has(concept)),
   };
 }
