@@ -28,8 +28,9 @@ export function cacheName(paths: string[]): string {
 }
 
 /** A cached definition: its head, and the whole as JSON text. */
-export interface CachedDefinition<Head extends ConnectorHead = ConnectorHead> {
-  head: Head;
+export interface CachedDefinition {
+  /** `textHash`: hash of the connector file, in the definitions of a build. */
+  head: ConnectorHead & { textHash?: string };
   text(): string;
 }
 
@@ -44,12 +45,10 @@ export function toCached(definition: ConnectorFile): CachedDefinition {
  * which stays text until it is opened: parsed it takes five times the memory. It is trusted, because a process that
  * can write its folder can also write the database.
  */
-export function readCached<Head extends ConnectorHead = ConnectorHead>(
-  path: string,
-): CachedDefinition<Head>[] | undefined {
+export function readCached(path: string): CachedDefinition[] | undefined {
   try {
     const [first = '', ...lines] = readFileSync(path, 'utf8').split('\n');
-    const heads: Head[] = JSON.parse(first);
+    const heads: CachedDefinition['head'][] = JSON.parse(first);
     // The file ends with a line break, so the last part is empty.
     if (lines.length !== heads.length + 1 || lines.at(-1) !== '') return undefined;
     return heads.map((head, index) => ({ head, text: () => lines[index] ?? '' }));

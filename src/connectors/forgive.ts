@@ -178,24 +178,19 @@ function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObj
   return members;
 }
 
+/** The names of an object: those of its schema, and those that the input uses already. */
+interface Names {
+  known: JsonSchema;
+  aliases: ReadonlyMap<string, string>;
+  closed: boolean;
+  taken: (name: string) => boolean;
+}
+
 /**
  * Returns the property that a name stands for: itself, the one of its alias, or the only one that differs in letter
  * case.
  */
-function nameFor(
-  given: string,
-  {
-    known,
-    aliases,
-    closed,
-    taken,
-  }: {
-    known: JsonSchema;
-    aliases: ReadonlyMap<string, string>;
-    closed: boolean;
-    taken: (name: string) => boolean;
-  },
-): string {
+function nameFor(given: string, { known, aliases, closed, taken }: Names): string {
   if (Object.hasOwn(known, given)) return given;
   const named = aliases.get(given);
   if (named !== undefined && !taken(named)) return named;
