@@ -2,7 +2,7 @@ import type { Base } from '../base.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { fullJitter } from '../runtime/backoff.ts';
-import { createLoop } from '../runtime/loop.ts';
+import { createLoop, type Loop } from '../runtime/loop.ts';
 import { toCredential, type Credential } from './credential.ts';
 import { freshCredential, type RefreshContext } from './refresh.ts';
 
@@ -15,16 +15,11 @@ const AGAIN_MS = HOUR;
 /** Longest wait of close() for a running renewal, whose new tokens must be stored. */
 const CLOSE_MS = 20 * SECOND;
 
-/** Keeps idle credentials alive until it is closed. */
-export interface KeepAlive {
-  close(): Promise<void>;
-}
-
 /**
- * Renews unused credentials before their refresh tokens expire of disuse, every ten minutes.
+ * Renews unused credentials before their refresh tokens expire of disuse, every ten minutes until it is closed.
  * Any number of processes may run it: the lease of each row lets only one of them renew.
  */
-export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): KeepAlive {
+export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): Pick<Loop, 'close'> {
   const loop = createLoop({
     drainMs: CLOSE_MS,
     turn: ({ signal }) => renewIdle(context, signal),

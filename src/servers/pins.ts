@@ -15,16 +15,11 @@ export interface Pins {
   version: string;
 }
 
-/** The approved definitions of each environment, at most STALE_MS old. */
-export interface LivePins {
-  of(environment: Environment): Promise<Pins>;
-  forget(): void;
-}
-
-export function createLivePins(context: Pick<Base, 'db' | 'clock' | 'catalog'>): LivePins {
+/** Creates the reader of the approved definitions of an environment, at most STALE_MS old. */
+export function createLivePins(context: Pick<Base, 'db' | 'clock' | 'catalog'>) {
   const cached = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
   return {
-    of: (environment) => cached.get(environment, () => load(context, environment)),
+    of: (environment: Environment) => cached.get(environment, () => load(context, environment)),
     forget: () => cached.clear(),
   };
 }

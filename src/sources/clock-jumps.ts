@@ -14,16 +14,13 @@ const LOOK_EVERY_MS = MINUTE;
 const LONGEST_WAIT_MS = 1.5 * HOUR;
 const LONGEST_DAILY_WAIT_MS = 1.5 * DAY;
 
-/** Checks for work whose due time was set while our clock was ahead. */
-export type ClockJumps = (context: Pick<Base, 'db' | 'clock'>) => Promise<void>;
-
 /**
- * Creates the check. It makes due all work whose due time is further ahead than any wait, once a minute, and at once
- * after a clock jump.
+ * Creates the check for work whose due time was set while our clock was ahead. It makes due all work whose due time is
+ * further ahead than any wait, once a minute, and at once after a clock jump.
  */
-export function createClockJumps(): ClockJumps {
+export function createClockJumps() {
   let lookedAt = 0;
-  return async ({ db, clock }) => {
+  return async ({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> => {
     const now = clock.now();
     if (Math.abs(now - lookedAt) < LOOK_EVERY_MS) return;
     lookedAt = now;

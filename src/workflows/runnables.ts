@@ -22,15 +22,11 @@ const MAX_CACHED = 10_000;
 /** Limit of workflow tools; more do not help an agent. */
 const MAX_RUNNABLES = 100;
 
-export interface Runnables {
-  /** Returns a user's runnable workflows, oldest first, at most STALE_MS old. */
-  of(environment: Environment, userId: string): Promise<readonly Runnable[]>;
-}
-
-export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>): Runnables {
+export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>) {
   const cached = createTtlCache<readonly Runnable[]>({ ttlMs: STALE_MS, max: MAX_CACHED, clock });
   return {
-    of: (environment, userId) =>
+    /** Returns a user's runnable workflows, oldest first, at most STALE_MS old. */
+    of: (environment: Environment, userId: string) =>
       cached.get(`${environment} ${userId}`, async () => {
         const rows = await db
           .selectFrom('workflow_installations as installed')
