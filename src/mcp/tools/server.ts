@@ -47,8 +47,12 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
-  /** By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. */
-  const running = new Map<string | number, Running>();
+  /**
+   * By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. V8 replaces the table
+   * of a Map whose entries come and go, and the old tables keep their entries until a major collection. An answered
+   * entry is therefore emptied: it would keep 10 KB.
+   */
+  const running = new Map<string | number, { request: Running | undefined }>();
   let nextId = 0;
 
   const scopeOf = (call: McpCall): ToolScope => ({
@@ -66,7 +70,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     id: string | number,
     handle: (scope: ToolScope, call: McpCall) => Result | Rendered | Promise<Result | Rendered>,
   ): Promise<Result> => {
-    const request = running.get(id);
+    const request = running.get(id)?.request;
     if (!request) throw new Error('The SDK runs a request that it was not given.');
     const { call } = request;
     try {
@@ -97,7 +101,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     close: async () => pipe.onclose?.(),
     async send(message: JSONRPCMessage) {
       if (!('id' in message) || message.id === undefined) return;
-      const request = running.get(message.id);
+      const request = running.get(message.id)?.request;
       if ('error' in message) request?.answered({ error: message.error });
       else if ('result' in message)
         request?.answered(request.own ?? { result: JSON.stringify(message.result), failed: false });
@@ -115,10 +119,12 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       const id = ++nextId;
       const answered = (answer: Answer) => {
         running.delete(id);
+        entry.request = undefined;
         if (signal.aborted) reject(cancelled());
         else resolve(answer);
       };
-      running.set(id, { call, answered, own: undefined });
+      const entry: { request: Running | undefined } = { request: { call, answered, own: undefined } };
+      running.set(id, entry);
       refused = false;
       pipe.onmessage?.({ ...request, id });
       if (refused) answered(invalidParams(call, 'params._meta is not as MCP has it'));
