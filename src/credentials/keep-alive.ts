@@ -4,7 +4,8 @@ import { GatehouseError } from '../lib/errors.ts';
 import { fullJitter } from '../runtime/backoff.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
 import { toCredential, type Credential } from './credential.ts';
-import { freshCredential, type RefreshContext } from './refresh.ts';
+import { freshCredential } from './refresh.ts';
+import type { RenewContext } from './renew.ts';
 
 const ROUND_MS = 10 * MINUTE;
 /** Processes that start together begin their first round at different times. */
@@ -19,7 +20,7 @@ const CLOSE_MS = 20 * SECOND;
  * Renews unused credentials before their refresh tokens expire of disuse, every ten minutes until it is closed.
  * Any number of processes may run it: the lease of each row lets only one of them renew.
  */
-export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): Pick<Loop, 'close'> {
+export function startKeepAlive(context: RenewContext & Pick<Base, 'log'>): Pick<Loop, 'close'> {
   const loop = createLoop({
     drainMs: CLOSE_MS,
     turn: ({ signal }) => renewIdle(context, signal),
@@ -30,7 +31,7 @@ export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): Pic
 }
 
 /** Renews every credential whose `refresh_by` has passed, one after the other. */
-export async function renewIdle(context: RefreshContext, signal?: AbortSignal): Promise<void> {
+export async function renewIdle(context: RenewContext, signal?: AbortSignal): Promise<void> {
   const began = context.clock.now();
   for (;;) {
     const idle = await findIdle(context, began);
@@ -42,7 +43,7 @@ export async function renewIdle(context: RefreshContext, signal?: AbortSignal): 
   }
 }
 
-async function findIdle({ db, clock }: RefreshContext, until: number): Promise<Credential[]> {
+async function findIdle({ db, clock }: RenewContext, until: number): Promise<Credential[]> {
   const now = clock.now();
   const rows = await db
     .selectFrom('credentials')
@@ -60,7 +61,7 @@ async function findIdle({ db, clock }: RefreshContext, until: number): Promise<C
 /**
  * Renews one credential, which saves a new `refresh_by`. A failure is put off, so that it does not block the others.
  */
-async function renewOne(context: RefreshContext, credential: Credential): Promise<void> {
+async function renewOne(context: RenewContext, credential: Credential): Promise<void> {
   const { catalog, log } = context;
   const { credentialId, connectorId, version, environment } = credential;
   const connector = catalog.connector(environment, connectorId);
@@ -76,7 +77,7 @@ async function renewOne(context: RefreshContext, credential: Credential): Promis
   await defer(context, credential);
 }
 
-async function defer({ db, clock }: RefreshContext, { credentialId, version }: Credential): Promise<void> {
+async function defer({ db, clock }: RenewContext, { credentialId, version }: Credential): Promise<void> {
   await db
     .updateTable('credentials')
     .set({ refresh_by: clock.now() + AGAIN_MS })

@@ -23,7 +23,8 @@ import { markRefused } from './credential-end.ts';
 import { openCredential, openValues } from './sealed-values.ts';
 import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
 import { probe } from './probe.ts';
-import { withFreshTokens, type RefreshContext } from './refresh.ts';
+import { withFreshTokens } from './refresh.ts';
+import type { RenewContext } from './renew.ts';
 import { endTokens } from './revoke.ts';
 import {
   findAccount,
@@ -269,7 +270,7 @@ export async function checkCredential(
  * The revocation may take 5 s. The credential is deleted even if it fails.
  * @throws GatehouseError `credential_not_found`
  */
-export async function deleteCredential(context: RefreshContext, key: CredentialKey): Promise<void> {
+export async function deleteCredential(context: RenewContext, key: CredentialKey): Promise<void> {
   const { db, catalog, operator } = context;
   const { credentialId } = await requireCredential(db, key);
   const credential = await db.transaction().execute(async (tx) => {

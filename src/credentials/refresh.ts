@@ -10,8 +10,6 @@ import { isRenewable, renew, type RenewContext } from './renew.ts';
 import { workedJustNow } from './refusal.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
-export type RefreshContext = RenewContext;
-
 /** Interval between reads while another process renews. */
 const POLL_MS = 100;
 /** Longer than two attempts at a token endpoint; a process that holds the lease longer has probably died. */
@@ -26,7 +24,7 @@ const MAX_WAIT_MS = 40 * SECOND;
  * tokens no longer work, `credential_not_found` when it was deleted during the renewal.
  */
 export async function freshCredential(
-  context: RefreshContext,
+  context: RenewContext,
   connector: Connector,
   { credential, refused }: { credential: Credential; refused?: Refused | undefined },
 ): Promise<Credential> {
@@ -59,7 +57,7 @@ export async function freshCredential(
  * @throws GatehouseError as freshCredential, and every error of `call`.
  */
 export async function withFreshTokens<T>(
-  context: RefreshContext,
+  context: RenewContext,
   { connector, credential }: { connector: Connector; credential: Credential },
   call: (credential: Credential) => Promise<T>,
 ): Promise<T> {
@@ -96,7 +94,7 @@ function isResting({ refreshAfter }: Credential, now: number): boolean {
 
 /** Renews under the lease of the row, or waits for the process that holds it. */
 async function renewOrWait(
-  context: RefreshContext,
+  context: RenewContext,
   connector: Connector,
   { asked, refused }: { asked: Credential; refused: Refused | undefined },
 ): Promise<Credential> {
@@ -127,7 +125,7 @@ async function renewOrWait(
       await endCredential(context, credential, { ...ending, cause: 'no_refresh_token' });
       throw deadCredential(connector, { ...credential, ...ending });
     }
-    const lease = await acquireLease(db, credential.credentialId, now);
+    const lease = await acquireLease(db, leased, now);
     if (!lease) continue;
     const renewal = {
       renew: () => extendLease(db, lease, clock.now()),
@@ -136,8 +134,6 @@ async function renewOrWait(
     };
     const { lastEndedAt } = leased;
     try {
-      // Another process may have renewed in vain between our read and our lease.
-      if (isResting(lease.credential, clock.now())) continue;
       return await whileRenewing(renewal, () => renew(context, { connector, lease, refused, lastEndedAt }));
     } finally {
       await releaseLease(db, lease, clock.now());

@@ -9,6 +9,8 @@ export interface Leased {
   credential: Credential;
   /** Whether a process is renewing it. */
   held: boolean;
+  /** The fence of the last holder. */
+  fence: number;
   /** End of the last renewal, or expiry of its lease if the process died; null while held. */
   lastEndedAt: number | null;
 }
@@ -31,19 +33,28 @@ export async function readLeased(db: DbOrTx, credentialId: string, now: number):
 
 function toLeased(row: Selectable<Tables['credentials']>, now: number): Leased {
   const held = row.lease_token !== null && row.lease_until !== null && row.lease_until > now;
-  return { credential: toCredential(row), held, lastEndedAt: held ? null : row.lease_until };
+  return {
+    credential: toCredential(row),
+    held,
+    fence: row.fence,
+    lastEndedAt: held ? null : row.lease_until,
+  };
 }
 
-/** Takes the lease and returns the row as updated; undefined when another process holds it. */
+/**
+ * Takes the lease and returns the row as updated. Returns undefined when another process has held it since it was read,
+ * because that process may have renewed, or failed to.
+ */
 export async function acquireLease(
   db: DbOrTx,
-  credentialId: string,
+  { credential, fence }: Leased,
   now: number,
 ): Promise<Lease | undefined> {
   const row = await db
     .updateTable('credentials')
     .set((eb) => ({ lease_token: randomUUID(), lease_until: now + LEASE_MS, fence: eb('fence', '+', 1) }))
-    .where('credential_id', '=', credentialId)
+    .where('credential_id', '=', credential.credentialId)
+    .where('fence', '=', fence)
     .where((eb) =>
       eb.or([eb('lease_token', 'is', null), eb('lease_until', 'is', null), eb('lease_until', '<=', now)]),
     )

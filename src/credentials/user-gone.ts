@@ -2,7 +2,7 @@ import { deleteUser } from '../identity/users.ts';
 import type { Environment } from '../store/environments.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialFacts, toCredential } from './credential.ts';
-import type { RefreshContext } from './refresh.ts';
+import type { RenewContext } from './renew.ts';
 import { endTokens } from './revoke.ts';
 
 /**
@@ -11,7 +11,7 @@ import { endTokens } from './revoke.ts';
  * @throws GatehouseError `user_not_found`
  */
 export async function deleteUserWithCredentials(
-  context: RefreshContext,
+  context: RenewContext,
   environment: Environment,
   userId: string,
 ): Promise<void> {
