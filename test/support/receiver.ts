@@ -24,7 +24,7 @@ export interface Receiver extends AsyncDisposable {
    * Waits until this many deliveries have arrived.
    * @throws Error when they do not within 30 s.
    */
-  arrived(count: number, withinMs?: number): Promise<Received[]>;
+  arrived(count: number): Promise<Received[]>;
 }
 
 /**
@@ -48,9 +48,9 @@ export async function startReceiver(tls?: { cert: string; key: string }): Promis
     answer: (_, res) => res.writeHead(200).end(),
     open: 0,
     mostOpen: 0,
-    async arrived(count, withinMs) {
+    async arrived(count) {
       const state = () => `${received.length} of ${count} deliveries arrived`;
-      await until(() => received.length >= count, { ...(withinMs ? { withinMs } : {}), state });
+      await until(() => received.length >= count, { state });
       return received;
     },
     async [Symbol.asyncDispose]() {
