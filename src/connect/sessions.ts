@@ -139,12 +139,12 @@ export async function requireSession(
         .executeTakeFirst()
     : undefined;
   const session = row && toSession(row);
-  const isRequesters =
+  const isOwner =
     session &&
     ('browserId' in requester
       ? session.browserHash === hashToken(context.hashKey, requester.browserId)
       : session.userId === requester.userId && session.environment === requester.environment);
-  if (isRequesters) return session;
+  if (isOwner) return session;
   throw new GatehouseError('connect_session_not_found', 'This user or browser has no such connect session.');
 }
 

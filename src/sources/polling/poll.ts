@@ -14,7 +14,7 @@ import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
 import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts';
-import { LARGEST_SKEW_MS, hasNew, recordChanges, recordUnreadable } from './record-changes.ts';
+import { LARGEST_SKEW_MS, hasUnseen, recordChanges, recordUnreadable } from './record-changes.ts';
 import { continueListing, readSince, type Unreadable } from './listing.ts';
 import { beganAt, knownFrom } from './record-times.ts';
 import { accountOf } from './remote-record.ts';
@@ -109,7 +109,7 @@ async function poll(context: Context, source: Source, signal: AbortSignal | unde
     if (span.baseline || at === undefined || at <= listing.appTime - lagMs || lagMs === 0) unified.push(one);
     if (at === undefined || at <= until) unchanging.push(one);
   }
-  const next = await continueListing(listing, from, () => hasNew(context.db, source.sourceId, unchanging));
+  const next = await continueListing(listing, from, () => hasUnseen(context.db, source.sourceId, unchanging));
   const baselineAt = source.baselineAt ?? beganAt(source, listing) - lagMs;
   const deliveries = await commit(
     context,

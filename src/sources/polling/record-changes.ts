@@ -271,7 +271,7 @@ async function deleteKeys(tx: Tx, sourceId: string, keys: readonly string[]): Pr
 }
 
 /** Returns true when a poll delivered an unknown record or an unknown state of one. */
-export async function hasNew(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
+export async function hasUnseen(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
   const versions = new Set(records.map((record) => keysOf(record).version));
   for (const keys of chunksOf([...versions])) {
     const known = await db
