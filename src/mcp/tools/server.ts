@@ -33,6 +33,14 @@ interface Running {
   own: Answer | undefined;
 }
 
+/**
+ * An entry of the map of running requests. V8 replaces the table of a Map whose entries come and go, and old tables keep
+ * their entries until a major collection. An answered entry is therefore emptied: it would keep 10 KB.
+ */
+interface Entry {
+  request: Running | undefined;
+}
+
 /** Placeholder for a result that is JSON already. The SDK parses and copies results. */
 const NOTHING_TO_COPY = { content: [] };
 
@@ -47,12 +55,8 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
-  /**
-   * By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. V8 replaces the table
-   * of a Map whose entries come and go, and the old tables keep their entries until a major collection. An answered
-   * entry is therefore emptied: it would keep 10 KB.
-   */
-  const running = new Map<string | number, { request: Running | undefined }>();
+  /** By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. */
+  const running = new Map<string | number, Entry>();
   let nextId = 0;
 
   const scopeOf = (call: McpCall): ToolScope => ({
@@ -123,7 +127,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         if (signal.aborted) reject(cancelled());
         else resolve(answer);
       };
-      const entry: { request: Running | undefined } = { request: { call, answered, own: undefined } };
+      const entry: Entry = { request: { call, answered, own: undefined } };
       running.set(id, entry);
       refused = false;
       pipe.onmessage?.({ ...request, id });
