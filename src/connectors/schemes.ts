@@ -70,6 +70,8 @@ const scheme = {
   docsUrl: z.url().optional(),
   /** Fields of this scheme. The implicit fields of `bearer`, `basic` and `api_key` may be described here too. */
   fields: fields.default({}),
+  /** The read action that shows whether a credential of this scheme works, where it cannot call the file's `probe`. */
+  probe: z.string().optional(),
 };
 const apply = z.strictObject({
   headers: templates.default({}),

@@ -37,7 +37,7 @@ export function checkSemantics(file: ConnectorFile): SemanticFault[] {
     ...checkPatterns(file),
     ...Object.entries(file.schemas).flatMap(([name, schema]) => checkRefs(file, schema, `schemas.${name}`)),
     ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
-    ...checkProbe(file),
+    ...checkProbes(file),
     ...mcpFaults(file),
     ...checkEvents(file),
   ];
@@ -304,17 +304,30 @@ function checkRefs(file: ConnectorFile, schema: unknown, path: string): Semantic
   });
 }
 
-function checkProbe(file: ConnectorFile): SemanticFault[] {
-  if (file.account && !file.probe) return [{ path: 'account', rule: 'needs a probe' }];
-  if (file.probe === undefined) return [];
-  const action = file.actions[file.probe];
-  if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
-  if (action.before) return [{ path: 'probe', rule: 'must be one call; this action has `before`' }];
+function checkProbes(file: ConnectorFile): SemanticFault[] {
+  const own = file.authentication.flatMap((scheme, index) => {
+    const named = 'probe' in scheme ? scheme.probe : undefined;
+    const faults = probeFaults(file, named, `authentication.${index}.probe`);
+    // A credential that may not call the probe would count as dead.
+    const probe = named ?? file.probe;
+    const allowed = probe === undefined ? undefined : file.actions[probe]?.authentication;
+    if (scheme.type === 'none' || !allowed || allowed.includes(scheme.type)) return faults;
+    const rule = `needs a probe of its own, because "${probe}" is not for ${scheme.type}`;
+    return [...faults, { path: `authentication.${index}`, rule }];
+  });
+  const faults = [...probeFaults(file, file.probe, 'probe'), ...own];
+  if (file.account && !file.probe) faults.push({ path: 'account', rule: 'needs a probe' });
+  return faults;
+}
+
+function probeFaults(file: ConnectorFile, probe: string | undefined, path: string): SemanticFault[] {
+  if (probe === undefined) return [];
+  const action = file.actions[probe];
+  if (!action) return [{ path, rule: `"${probe}" is no action of this file` }];
+  if (action.before) return [{ path, rule: 'must be one call; this action has `before`' }];
   const needed = parametersOf(action).find(({ required }) => required);
-  if (needed) {
-    const rule = `must be callable without input, but "${file.probe}" requires ${needed.name}`;
-    return [{ path: 'probe', rule }];
-  }
+  if (needed)
+    return [{ path, rule: `must be callable without input, but "${probe}" requires ${needed.name}` }];
   const reads = effectsIn(action, action.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
-  return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
+  return reads ? [] : [{ path, rule: `must be an action that reads; "${probe}" does not` }];
 }

@@ -1,4 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json } from '../lib/json.ts';
@@ -27,7 +28,11 @@ export async function probe(
   { credential, signal }: { credential: OpenCredential; signal?: AbortSignal | undefined },
 ): Promise<Probed> {
   const { definition } = connector;
-  const action = definition.probe === undefined ? undefined : connector.actions.get(definition.probe);
+  const actionId = probeOf(connector, credential.scheme);
+  const action =
+    actionId === undefined
+      ? undefined
+      : (connector.actions.get(actionId) ?? connector.internal.get(actionId));
   if (!action) return { checked: false };
   const call: UpstreamCall = {
     connector,
@@ -45,6 +50,11 @@ export async function probe(
   } catch (error) {
     throw asRefusal(connector, error);
   }
+}
+
+/** Returns the action that shows whether a credential of this scheme works; undefined where there is none. */
+export function probeOf({ definition }: Connector, scheme: Authentication | undefined): string | undefined {
+  return (scheme && 'probe' in scheme ? scheme.probe : undefined) ?? definition.probe;
 }
 
 function accountIn(

@@ -6,7 +6,7 @@ import type { Credential } from './credential.ts';
 import type { Verdict } from './memory.ts';
 import { markRefused } from './credential-end.ts';
 import { openCredential } from './sealed-values.ts';
-import { probe, type ProbeContext } from './probe.ts';
+import { probe, probeOf, type ProbeContext } from './probe.ts';
 
 /** How long the probe pauses after an app gave no answer. */
 const UNKNOWN_MS = 5 * SECOND;
@@ -81,7 +81,8 @@ async function verdictOn(
   connector: Connector,
   credential: Credential,
 ): Promise<Verdict> {
-  if (connector.definition.probe === undefined) return 'none';
+  const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
+  if (probeOf(connector, scheme) === undefined) return 'none';
   const { probes } = context.credentialMemory;
   const name = nameOf(credential);
   const found = probes.get(name);
