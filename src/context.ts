@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
+import type { ChangeableCatalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
@@ -37,6 +38,7 @@ import { createRuns } from './workflows/runner.ts';
 
 /** A running Gatehouse with its lifetime. The code that opens it must close it. */
 export interface OpenContext extends HttpContext, McpContext {
+  readonly catalog: ChangeableCatalog;
   readonly operator: Operator;
   readonly dispatcher: Dispatcher;
   publicUrl: string;

@@ -21,6 +21,8 @@ export interface ConfirmedCall {
   caller: string;
   connectorId: string;
   actionId: string;
+  /** Hash of the action's definition, because a custom connector may change between question and answer. */
+  definition: string;
   credentialId: string | null;
   input: JsonObject;
   [member: string]: string | null | JsonObject;

@@ -55,6 +55,8 @@ export async function readList(
           action.connectorId,
           action.actionId,
           source.paging.style,
+          // A custom connector may begin to page in another way.
+          ...(call.connector.custom ? [call.connector.fingerprint] : []),
           canonicalJson(call.input),
         ].join('\n'),
       )),

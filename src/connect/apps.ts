@@ -1,3 +1,4 @@
+import { iconPath } from '../connectors/icon.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
@@ -33,7 +34,7 @@ export async function appsOf(
       name: connector.name,
       description: connector.description,
       categories: connector.categories,
-      iconUrl: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`,
+      iconUrl: context.publicUrl + iconPath(connector),
       color: connector.definition.color,
       authentication: authenticationMetadata(connector)
         .filter(({ type }) => type !== 'none' && (only === null || type === only))

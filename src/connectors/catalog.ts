@@ -51,6 +51,8 @@ export interface Connector {
   readonly environments: readonly Environment[];
   /** Whether this process itself is the third party, at the address of lib/sandbox-names.ts. */
   readonly served: boolean;
+  /** Whether the operator added it. Custom connectors change while the process runs. */
+  readonly custom: boolean;
   /** Inputs of its recorded calls, in the order of examples.yaml. */
   readonly recorded: () => readonly RecordedInput[];
   /** SHA-256 of its definition: equal for equal files. */
@@ -69,6 +71,18 @@ export interface Catalog {
   connectors(environment: Environment): readonly Connector[];
   connector(environment: Environment, connectorId: string): Connector | undefined;
   action(environment: Environment, connectorId: string, actionId: string): Action | undefined;
+}
+
+/** The origin of custom connectors: files of a folder, or the store of an environment. */
+type CustomPlace = 'folder' | Environment;
+
+/** A catalogue whose custom connectors are replaced while the process runs. */
+export interface ChangeableCatalog extends Catalog {
+  /**
+   * Replaces the custom connectors of a place, for each environment that they name. A connector of the same id hides
+   * others: a shipped one hides all, one of the folder hides one of the store. `version` rises if anything changed.
+   */
+  replace(place: CustomPlace, connectors: readonly Connector[]): void;
 }
 
 /** An invalid connector file, with every fault: file, path in it, rule. */
@@ -92,32 +106,59 @@ export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
-/** The environments of a connector, whether this process serves it, and its recorded calls. */
-export type Hosting = Pick<Connector, 'environments' | 'served' | 'recorded'>;
+/** The environments of a connector, whether this process serves it, its origin, and its recorded calls. */
+export type Hosting = Pick<Connector, 'environments' | 'served' | 'custom' | 'recorded'>;
 
 /** Returns the hosting of a connector whose file has this path. Test connectors exist only in development. */
 export function hostingOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Hosting {
   const served = test || id === SANDBOX_ID;
   const recorded = recordedBeside(path);
-  return { environments: served ? DEVELOPMENT : EVERYWHERE, served, recorded };
+  return { environments: served ? DEVELOPMENT : EVERYWHERE, served, custom: false, recorded };
 }
 
-/** Returns a catalogue of compiled connectors. `faults` belong to the files that were left out. */
-export function catalogOf(all: Connector[], faults: readonly FileFault[] = []): Catalog {
-  const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
-  const listOf = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
-  const lists = { development: listOf('development'), production: listOf('production') };
-  const byId = {
-    development: new Map(lists.development.map((one) => [one.connectorId, one])),
-    production: new Map(lists.production.map((one) => [one.connectorId, one])),
-  };
+/** Returns a catalogue of compiled, shipped connectors. `faults` belong to the files that were left out. */
+export function catalogOf(
+  shipped: readonly Connector[],
+  faults: readonly FileFault[] = [],
+): ChangeableCatalog {
+  const places: Record<CustomPlace, readonly Connector[]> = { folder: [], development: [], production: [] };
+  const merged = (environment: Environment) =>
+    mergedOf(environment, [shipped, places.folder, places[environment]]);
+  let version = 1;
+  const byId = { development: merged('development'), production: merged('production') };
+  const lists = { development: [...byId.development.values()], production: [...byId.production.values()] };
   return {
-    version: 1,
+    get version() {
+      return version;
+    },
     faults,
     connectors: (environment) => lists[environment],
     connector: (environment, connectorId) => byId[environment].get(connectorId),
     action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),
+    replace(place, connectors) {
+      places[place] = connectors;
+      for (const environment of EVERYWHERE) {
+        const next = merged(environment);
+        const list = [...next.values()];
+        const before = lists[environment];
+        if (list.length === before.length && list.every((one, at) => one === before[at])) continue;
+        byId[environment] = next;
+        lists[environment] = list;
+        version++;
+      }
+    },
   };
+}
+
+/** Returns the connectors of an environment by id, in the order of their ids. The first of an id counts. */
+function mergedOf(
+  environment: Environment,
+  places: readonly (readonly Connector[])[],
+): Map<string, Connector> {
+  const byId = new Map<string, Connector>();
+  for (const one of places.flat())
+    if (one.environments.includes(environment) && !byId.has(one.connectorId)) byId.set(one.connectorId, one);
+  return new Map([...byId].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogOf, ConnectorFileError, hostingOf, SANDBOX_ID, type Catalog } from './catalog.ts';
+import { catalogOf, ConnectorFileError, hostingOf, SANDBOX_ID, type ChangeableCatalog } from './catalog.ts';
 import { lazyConnector, type ConnectorHead } from './compile.ts';
 import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
@@ -25,7 +25,7 @@ export async function loadCatalog({
   testFolder?: string | undefined;
   sandbox: boolean;
   cacheFolder?: string | undefined;
-}): Promise<Catalog> {
+}): Promise<ChangeableCatalog> {
   const all = [
     ...filesIn(folder)
       .filter(({ id }) => sandbox || id !== SANDBOX_ID)

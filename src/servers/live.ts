@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, Catalog } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 
@@ -23,7 +23,7 @@ export interface LiveServer {
   pins?: Pins;
   /** Actions that no account of the asking user can run. They are allowed but not listed. */
   unable?: ReadonlySet<Action>;
-  /** Equal for equal restrictions, tool mode and instructions; the cache key of derived data. */
+  /** Equal for equal restrictions, tool mode, instructions and custom connectors; the cache key of derived data. */
   shape: string;
 }
 
@@ -60,24 +60,36 @@ export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey'
     const rules = sha256(JSON.stringify([server.restrictions, ofEnvironment]));
     const decision = decisionOf(rules, server.restrictions, ofEnvironment);
     const pins = server.pinTools ? await livePins.of(environment) : undefined;
+    const custom = customConnectors(context.catalog, environment, decision);
     const shape = sha256(
-      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, rules]),
+      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, rules, ...custom]),
     );
     if (!pins) return { server, decision, shape };
     const action: Decision['action'] = (one) =>
       decision.action(one) ?? (pins.action(one) ? undefined : 'pinTools');
     return { server, decision: { ...decision, action }, pins, shape };
   };
+  // A change of the catalogue changes shapes, so it needs other entries.
+  const cached = (key: string, load: () => Promise<LiveServer | undefined>) =>
+    servers.get(`${context.catalog.version} ${key}`, load);
   return {
     forget() {
       servers.clear();
       livePins.forget();
     },
     byId: (environment, serverId) =>
-      servers.get(`${environment} ${serverId}`, async () =>
+      cached(`${environment} ${serverId}`, async () =>
         toLive(await findServer(context.db, environment, serverId)),
       ),
     byToken: (accessToken) =>
-      servers.get(accessToken, async () => toLive(await findServerByToken(context, accessToken))),
+      cached(accessToken, async () => toLive(await findServerByToken(context, accessToken))),
   };
+}
+
+/** Returns the ids and fingerprints of the custom connectors that a server may show. */
+function customConnectors(catalog: Catalog, environment: Environment, decision: Decision): string[] {
+  return catalog
+    .connectors(environment)
+    .filter(({ custom, connectorId }) => custom && !decision.connector(connectorId))
+    .flatMap(({ connectorId, fingerprint }) => [connectorId, fingerprint]);
 }

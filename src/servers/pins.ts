@@ -15,11 +15,15 @@ export interface Pins {
   version: string;
 }
 
+/** Limit of cached approvals: those of each environment, before and after a change of the catalogue. */
+const MAX_CACHED = 2 * ENVIRONMENTS.length;
+
 /** Creates the reader of the approved definitions of an environment, at most STALE_MS old. */
 export function createLivePins(context: Pick<Base, 'db' | 'clock' | 'catalog'>) {
-  const cached = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
+  const cached = createTtlCache<Pins>({ ttlMs: STALE_MS, max: MAX_CACHED, clock: context.clock });
   return {
-    of: (environment: Environment) => cached.get(environment, () => load(context, environment)),
+    of: (environment: Environment) =>
+      cached.get(`${environment} ${context.catalog.version}`, () => load(context, environment)),
     forget: () => cached.clear(),
   };
 }
@@ -35,15 +39,14 @@ async function load(
     .where('environment', '=', environment)
     .orderBy('connector_id')
     .execute();
-  const same = new Set(
-    rows
-      .filter(
-        (row) => context.catalog.connector(environment, row.connector_id)?.fingerprint === row.fingerprint,
-      )
-      .map((row) => row.connector_id),
-  );
+  const approved = new Map(rows.map((row) => [row.connector_id, row.fingerprint]));
+  // Compared at each use, because a custom connector may change while a request holds these pins.
+  const isSame = (connectorId: string) => {
+    const connector = context.catalog.connector(environment, connectorId);
+    return connector !== undefined && connector.fingerprint === approved.get(connectorId);
+  };
   // Most connectors equal their approval, so hashes are read only for the others.
-  const others = rows.map((row) => row.connector_id).filter((connectorId) => !same.has(connectorId));
+  const others = [...approved.keys()].filter((connectorId) => !isSame(connectorId));
   const hashes = new Map<string, Map<string, string>>();
   if (others.length > 0) {
     const found = await context.db
@@ -57,10 +60,10 @@ async function load(
   return {
     version: sha256(JSON.stringify(rows.map((row) => [row.connector_id, row.fingerprint, row.version]))),
     action: (action) =>
-      same.has(action.connectorId) || hashes.get(action.connectorId)?.get(keyOf(action)) === action.hash,
+      isSame(action.connectorId) || hashes.get(action.connectorId)?.get(keyOf(action)) === action.hash,
     other(connector, name) {
       const { connectorId } = connector;
-      if (same.has(connectorId)) return true;
+      if (isSame(connectorId)) return true;
       const key = keyOf({ connectorId, ...name });
       const now = othersOf(connector).get(key);
       return now !== undefined && hashes.get(connectorId)?.get(key) === now.hash;

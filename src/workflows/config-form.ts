@@ -1,3 +1,4 @@
+import { iconPath } from '../connectors/icon.ts';
 import type { Base } from '../base.ts';
 import { listCredentials } from '../credentials/records.ts';
 import { requireUser } from '../identity/users.ts';
@@ -42,7 +43,7 @@ export async function formOf(
     connectors.push({
       connectorId,
       name: connector?.name ?? connectorId,
-      iconUrl: `${context.publicUrl}/connectors/${connectorId}/icon.svg`,
+      iconUrl: context.publicUrl + (connector ? iconPath(connector) : `/connectors/${connectorId}/icon.svg`),
       needsAccount: connector?.definition.authentication.every(({ type }) => type !== 'none') ?? true,
       credentials: credentials
         .filter(({ state }) => state === 'active')

@@ -2,14 +2,20 @@ import { withLink } from '../../connect/offer.ts';
 import { z } from 'zod';
 import { executeAction } from '../../actions/execute.ts';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
-import { actionNotFound, requireConnector, type Action, type Connector } from '../../connectors/catalog.ts';
+import {
+  actionNotFound,
+  connectorNotFound,
+  requireConnector,
+  type Action,
+  type Connector,
+} from '../../connectors/catalog.ts';
+import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
-import { escapeHtml } from '../../lib/html.ts';
 
 /** Number of actions in the answer for one connector. */
 const ACTIONS_SHOWN = 50;
@@ -136,16 +142,31 @@ export const getConnectorIconRoute = defineRoute({
   summary: 'The icon of a connector',
   auth: 'none',
   params: connectorParams,
+  query: z.strictObject({
+    letter: z
+      .string()
+      .regex(/^[\p{L}\p{N}?]{1,3}$/u, 'must be a letter or digit')
+      .optional()
+      .meta({ description: 'Character that the icon of a custom connector shows.' }),
+    color: z
+      .string()
+      .regex(/^[0-9a-fA-F]{6}$/, 'must be rrggbb')
+      .optional()
+      .meta({ description: 'Colour of the icon of a custom connector, rrggbb.' }),
+  }),
   success: { status: 200, description: 'An SVG tile.', schema: z.string(), contentType: 'image/svg+xml' },
   errors: ['connector_not_found'],
-  async handler({ context, params: { connectorId } }) {
-    // A request without a caller has no environment. Development shows every installed connector.
-    const found = requireConnector(context, 'development', connectorId);
+  async handler({ context, params: { connectorId }, query: { letter, color } }) {
+    // A request without a caller has no environment. Development shows every shipped connector.
+    const found = context.catalog.connector('development', connectorId);
     const headers = {
       'Content-Type': 'image/svg+xml; charset=utf-8',
       'Cache-Control': 'public, max-age=86400',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
     };
-    return { body: iconOf(found), headers: { ...headers, 'Cross-Origin-Resource-Policy': 'cross-origin' } };
+    if (found && !found.custom) return { body: drawIcon(iconOf(found)), headers };
+    if (letter === undefined || color === undefined) throw connectorNotFound(connectorId, []);
+    return { body: drawIcon({ title: letter, letter, color: `#${color}` }), headers };
   },
 });
 
@@ -291,7 +312,7 @@ function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof c
     name: one.name,
     description: one.description,
     categories: [...one.categories],
-    iconUrl: `${publicUrl}/connectors/${one.connectorId}/icon.svg`,
+    iconUrl: publicUrl + iconPath(one),
     website: one.definition.website,
     authentication: one.definition.authentication.map(({ type }) => type),
     actionCount: one.actions.size,
@@ -330,27 +351,4 @@ function actionView(one: Action): z.input<typeof action> {
     ...optionalView(one.definition),
     hash: one.hash,
   };
-}
-
-const SIZE = 64;
-
-/** Returns an SVG tile with the connector's initial on its colour, which needs no trademark and no file. */
-function iconOf({ name, definition }: Connector): string {
-  const initial = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? '?';
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE} ${SIZE}" width="${SIZE}" height="${SIZE}">` +
-    `<title>${escapeHtml(name)}</title>` +
-    `<rect width="${SIZE}" height="${SIZE}" rx="14" fill="${escapeHtml(definition.color)}"/>` +
-    `<text x="50%" y="50%" dy=".35em" text-anchor="middle" font-family="system-ui,sans-serif" font-size="34"` +
-    ` font-weight="600" fill="${inkOn(definition.color)}">${escapeHtml(initial)}</text></svg>`
-  );
-}
-
-/** Returns black or white, whichever contrasts more (WCAG 2.2, relative luminance). */
-function inkOn(color: string): string {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#111827' : '#ffffff';
 }

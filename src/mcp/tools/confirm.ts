@@ -50,7 +50,7 @@ export async function confirmCall(
 
 function callOf(
   { grant }: Pick<ToolScope, 'grant'>,
-  { action: { connectorId, actionId }, input, credential }: Question,
+  { action: { connectorId, actionId, hash }, input, credential }: Question,
 ): ConfirmedCall {
   return {
     environment: grant.environment,
@@ -59,6 +59,7 @@ function callOf(
     caller: grant.caller,
     connectorId,
     actionId,
+    definition: hash,
     credentialId: credential?.credentialId ?? null,
     input,
   };

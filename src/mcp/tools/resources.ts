@@ -1,3 +1,4 @@
+import { iconPath } from '../../connectors/icon.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { appResources, isAppResource, readAppResource } from './app-resources.ts';
@@ -31,7 +32,7 @@ export async function listResources(scope: ToolScope, cursor: string | undefined
       mimeType: JSON_TYPE,
       icons: [
         {
-          src: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`,
+          src: context.publicUrl + iconPath(connector),
           mimeType: 'image/svg+xml',
           sizes: ['any'],
         },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Action, Connector } from '../../connectors/catalog.ts';
+import { iconPath } from '../../connectors/icon.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { hashOf } from '../../connectors/definition-hashes.ts';
 import type { Base } from '../../base.ts';
@@ -92,7 +93,13 @@ export function computeVisible(
 ): Visible {
   const { server } = live;
   const actions = connectors.flatMap((one) => one.actions);
-  const asTools = () => [...namedActions(actions)].map(([name, action]) => toolOf(name, action, publicUrl));
+  const icons = new Map(
+    connectors.map(({ connector }) => [connector.connectorId, publicUrl + iconPath(connector)]),
+  );
+  const asTools = () =>
+    [...namedActions(actions)].map(([name, action]) =>
+      toolOf(name, action, icons.get(action.connectorId) ?? ''),
+    );
 
   let directTools: ToolDefinition[] = [];
   if (server.toolMode === 'direct') directTools = asTools();
@@ -158,7 +165,7 @@ function hashed({ definition }: BuiltInTool): ToolDefinition {
   return { ...definition, _meta: { 'gatehouse/hash': isJsonObject(text) ? hashOf(text) : '' } };
 }
 
-function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition {
+function toolOf(name: string, action: Action, icon: string): ToolDefinition {
   return {
     name,
     title: action.name,
@@ -176,7 +183,7 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
     },
     icons: [
       {
-        src: `${publicUrl}/connectors/${action.connectorId}/icon.svg`,
+        src: icon,
         mimeType: 'image/svg+xml',
         sizes: ['any'],
       },
