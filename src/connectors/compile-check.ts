@@ -29,6 +29,11 @@ export function checkCompiles(file: ConnectorFile): SemanticFault[] {
         'is not a valid JSONata expression',
         () => action.response.map && parse(action.response.map),
       ),
+      faultOf(
+        `${path}.bodyMap`,
+        'is not a valid JSONata expression',
+        () => action.bodyMap && parse(action.bodyMap),
+      ),
       ...Object.entries(action.before?.fill ?? {}).map(([name, expression]) =>
         faultOf(`${path}.before.fill.${name}`, 'is not a valid JSONata expression', () => parse(expression)),
       ),

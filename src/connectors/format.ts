@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { errors } from './errors-format.ts';
-import { answerPlace, bodyPath, condition, fieldName, template, text } from './format-parts.ts';
+import { encode } from './encode-format.ts';
+import { bodyPath, condition, fieldName, template, text } from './format-parts.ts';
+import { paging } from './paging-format.ts';
 import { before, each } from './reads-format.ts';
 import { unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes, templates } from './schemes.ts';
 
+export type { Encode } from './encode-format.ts';
+export type { Paging } from './paging-format.ts';
 export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
 
 /*
@@ -17,65 +21,6 @@ export type { Apply, Authentication, CredentialField, OAuth, Sign } from './sche
 /** A JSON Schema 2020-12 object, unchanged. It is checked when the catalogue compiles it. */
 export type JsonSchema = { [keyword: string]: unknown };
 const jsonSchema: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
-
-// --- paging ----------------------------------------------------------------------------------------------------
-
-const pagingCommon = {
-  /**
-   * Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. `compose`: only where the
-   * clauses of `compose` name them.
-   */
-  in: z.enum(['query', 'body', 'compose']).default('query'),
-  /** Parameter for the page size; absent for apps with a fixed size. */
-  limitParam: z.string().min(1).optional(),
-  maxLimit: z.int().min(1).max(1000).default(50),
-  /** Page size where the app has no size parameter, else the size of a list when the caller names none. */
-  defaultLimit: z.int().min(1).max(1000).optional(),
-  /** Place of the number of all records. */
-  total: answerPlace.optional(),
-  /** A truthy value at this place means that more records exist. */
-  hasMore: answerPlace.optional(),
-};
-const paging = z.discriminatedUnion('style', [
-  z.strictObject({
-    style: z.literal('offset'),
-    ...pagingCommon,
-    offsetParam: z.string().min(1),
-    /** The offset of the first record. */
-    firstOffset: z.int().min(0).max(1).default(0),
-  }),
-  z.strictObject({
-    style: z.literal('page'),
-    ...pagingCommon,
-    pageParam: z.string().min(1),
-    firstPage: z.int().min(0).max(1).default(1),
-    totalPages: answerPlace.optional(),
-  }),
-  /** `next` is an opaque cursor in the answer; absent, null or empty at the end. */
-  z.strictObject({
-    style: z.literal('cursor'),
-    ...pagingCommon,
-    cursorParam: z.string().min(1),
-    next: answerPlace,
-    /** Path of later pages, which get only the cursor: `/files/list_folder/continue`. */
-    nextPath: z
-      .string()
-      .regex(/^\/[\w./-]+$/, 'must be a path below the base URL')
-      .optional(),
-  }),
-  /** The next page begins after a field of the last record. */
-  z.strictObject({
-    style: z.literal('keyset'),
-    ...pagingCommon,
-    cursorParam: z.string().min(1),
-    field: z.string().min(1),
-  }),
-  /** `next` is a whole address: a Link header with rel=next, or a URL in the body. It must keep the origin. */
-  z.strictObject({ style: z.literal('link'), ...pagingCommon, next: answerPlace.default('header:Link') }),
-  /** The app returns everything at once; the page is cut here. */
-  z.strictObject({ style: z.literal('none'), maxLimit: z.int().min(1).max(1000).default(50) }),
-]);
-export type Paging = z.infer<typeof paging>;
 
 // --- answers ---------------------------------------------------------------------------------------------------
 
@@ -102,9 +47,9 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
  * A parameter: a JSON Schema with further keywords. `required: true`: it must be given. `as`: its name on the wire; a
  * dotted name nests in a body, and in a header that is JSON. `style`: an array or object in a query or form: `comma`
  * a,b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}. `quote`: the text is quoted and escaped for a
- * query language. `spread: true`: the members of this object become members of the body. `encode: base64`: the app
- * expects this text of the body as the base64 of its UTF-8 bytes. `prefix`: a text before the value in the body, such
- * as `gid://shopify/Order/`.
+ * query language. `spread: true`: the members of this object become members of the body. `encode`: the form that the app
+ * expects for the value, in the query or the body. `prefix`: a text before the value in the body, such as
+ * `gid://shopify/Order/`.
  */
 const parameter = z
   .looseObject({
@@ -113,7 +58,7 @@ const parameter = z
     style: z.enum(['comma', 'repeat', 'brackets', 'indices', 'json']).optional(),
     quote: z.enum(['single', 'double']).optional(),
     spread: z.literal(true).optional(),
-    encode: z.enum(['base64']).optional(),
+    encode: encode.optional(),
     prefix: z.string().min(1).max(200).optional(),
     description: text(1000).optional(),
   })
@@ -219,8 +164,8 @@ const action = z.strictObject({
     )
     .optional(),
   /**
-   * Parameters that are not sent directly: the inputs of `compose`, `email` and a `related` body, and of `before` and
-   * `each`.
+   * Parameters that are not sent directly: the inputs of `compose`, `email`, `bodyMap` and a `related` body, and of
+   * `before` and `each`.
    */
   parts: parameters,
   /**
@@ -245,6 +190,11 @@ const action = z.strictObject({
    * {"customers": [{...}]}, and `[]` sends only such a list: [{...}].
    */
   wrap: z.string().min(1).optional(),
+  /**
+   * JSONata that returns the members of the body, for bodies that `as`, `encode` and `wrap` cannot build. It reads
+   * `input`, the caller's parameters, and `body`, the members that the file would send without it.
+   */
+  bodyMap: z.string().min(1).max(4000).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),
   /**

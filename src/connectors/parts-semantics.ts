@@ -52,7 +52,7 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name) && !known)
       faults.push({
         path: `${path}.parts.${name}`,
-        rule: 'stands neither in compose nor in an email or file, nor is it read by before or each',
+        rule: 'stands neither in compose nor in an email or file, nor do before, each or bodyMap read it',
       });
   }
   return faults;

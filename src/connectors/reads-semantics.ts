@@ -35,11 +35,15 @@ export function readFaults(file: ConnectorFile, action: ActionDefinition, path: 
   return faults;
 }
 
-/** Returns the parameters that `before` and `each` use. */
-export function namesRead({ before, each = [] }: ActionDefinition): Set<string> {
+/** Returns the parameters that `before`, `each` and `bodyMap` use. */
+export function namesRead({ before, each = [], bodyMap = '' }: ActionDefinition): Set<string> {
   const reads = [...each, ...Object.values(before?.reads ?? {})];
   const conditions = reads.flatMap(({ when, unless }) => [when, unless]).filter((one) => one !== undefined);
-  const texts = [...reads.map(({ input }) => JSON.stringify(input)), ...Object.values(before?.fill ?? {})];
+  const texts = [
+    ...reads.map(({ input }) => JSON.stringify(input)),
+    ...Object.values(before?.fill ?? {}),
+    bodyMap,
+  ];
   return new Set([
     ...conditions.map(rootOf),
     ...texts.flatMap((text) => [...text.matchAll(/\binput\.(\w+)/g)].map((match) => match[1] ?? '')),

@@ -37,6 +37,7 @@ export function parametersOf(
 /** Returns whether the calls of an action have a body, whatever their input is. */
 export function sendsBody({
   body,
+  bodyMap,
   bodyType,
   email,
   fixed,
@@ -47,6 +48,7 @@ export function sendsBody({
     graphql !== undefined ||
     idempotencyParam !== undefined ||
     email !== undefined ||
+    bodyMap !== undefined ||
     bodyType === 'related' ||
     Object.keys(body).length > 0 ||
     Object.keys(fixed?.body ?? {}).length > 0

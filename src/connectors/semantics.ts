@@ -1,5 +1,6 @@
 import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
 import { effectsIn } from './effects.ts';
+import { encodeFaults } from './encode-semantics.ts';
 import { mcpFaults } from './mcp-semantics.ts';
 import { openNames } from './open-names.ts';
 import { partFaults } from './parts-semantics.ts';
@@ -267,6 +268,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...policyFaults(file, action, path),
     ...readFaults(file, action, path),
     ...wireFaults(file, action, path),
+    ...encodeFaults(file, action, path),
   );
   if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
@@ -283,8 +285,6 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
     if (parameter.spread && (place !== 'body' || parameter['type'] !== 'object'))
       faults.push({ path: `${path}.${place}.${name}.spread`, rule: 'is for an object of the body' });
-    if (parameter.encode && (place !== 'body' || parameter['type'] !== 'string'))
-      faults.push({ path: `${path}.${place}.${name}.encode`, rule: 'is for a text of the body' });
     if (
       parameter.prefix !== undefined &&
       (place !== 'body' || !['string', 'integer', 'number'].includes(`${parameter['type']}`))

@@ -17,14 +17,38 @@ export function fromMinorUnits(
 ): string | undefined {
   if (typeof amount !== 'number' || !Number.isSafeInteger(amount) || typeof currency !== 'string')
     return undefined;
-  const code = currency.toUpperCase();
-  const exception: unknown =
-    typeof exceptions === 'object' && exceptions !== null ? Reflect.get(exceptions, code) : undefined;
-  const decimals = typeof exception === 'number' ? exception : (DECIMALS[code] ?? 2);
+  const decimals = decimalsOf(currency, exceptions);
   const sign = amount < 0 ? '-' : '';
   const digits = String(Math.abs(amount)).padStart(decimals + 1, '0');
   if (decimals === 0) return `${sign}${digits}`;
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/**
+ * Returns a decimal amount in smallest units: "12.50" EUR is 1250, "1250" JPY is 1250. Returns undefined for a value
+ * that is no amount, has more decimals than the currency, or exceeds the safe integers.
+ */
+export function toMinorUnits(
+  amount: unknown,
+  currency: unknown,
+  exceptions: unknown = {},
+): number | undefined {
+  if ((typeof amount !== 'string' && typeof amount !== 'number') || typeof currency !== 'string')
+    return undefined;
+  const [, sign, whole = '', fraction = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(String(amount).trim()) ?? [];
+  const decimals = decimalsOf(currency, exceptions);
+  const kept = fraction.replace(/0+$/, '');
+  if (whole === '' || kept.length > decimals) return undefined;
+  const units = Number(whole + kept.padEnd(decimals, '0'));
+  if (!Number.isSafeInteger(units)) return undefined;
+  return sign === '-' && units !== 0 ? -units : units;
+}
+
+function decimalsOf(currency: string, exceptions: unknown): number {
+  const code = currency.toUpperCase();
+  const exception: unknown =
+    typeof exceptions === 'object' && exceptions !== null ? Reflect.get(exceptions, code) : undefined;
+  return typeof exception === 'number' ? exception : (DECIMALS[code] ?? 2);
 }
 
 function of(decimals: number, currencies: string): [string, number][] {

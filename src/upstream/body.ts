@@ -5,6 +5,8 @@ import { sendsBody } from '../connectors/schemas.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
+import { encodedValue } from './encode.ts';
+import { mapInput } from './expression.ts';
 import { queryPairs } from './values.ts';
 import { inputFault, type Body } from './request-draft.ts';
 
@@ -14,20 +16,47 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
  * Returns the body of a call, or undefined when its action has none. `evenIfEmpty`: authentication will add members.
  */
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
-  const { connector, action, input, page, idempotencyKey, answers } = call;
-  const { definition } = action;
-  const paged = pagedIn(call, 'body');
-  const hasBody = evenIfEmpty || answers !== undefined || paged !== undefined || sendsBody(definition);
+  const { action, answers } = call;
+  const hasBody =
+    evenIfEmpty ||
+    answers !== undefined ||
+    pagedIn(call, 'body') !== undefined ||
+    sendsBody(action.definition);
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
+  return bodyWith(call, ownMembers(call));
+}
 
+/**
+ * Returns the body of an action with `bodyMap`: the expression's value instead of the members.
+ * @throws GatehouseError `invalid_request` when the expression fails, or its value is no object.
+ */
+export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body> {
+  const { definition } = call.action;
+  const body = ownMembers(call);
+  const mapped = await mapInput(expression, { input: call.input, body });
+  if (isJsonObject(mapped)) return bodyWith(call, mapped);
+  const isPlainJson =
+    definition.wrap === undefined && (definition.bodyType ?? call.connector.definition.bodyType) === 'json';
+  if (Array.isArray(mapped) && isPlainJson && definition.graphql === undefined) return jsonList(mapped);
+  throw inputFault('input', "gives no object as the body by the connector's mapping");
+}
+
+/** Returns the members that the file and the caller's values make; none for later pages at a path of their own. */
+function ownMembers({ action, input, page }: UpstreamCall): JsonObject {
   const members: JsonObject = {};
-  if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, definition, input);
-  for (const [name, part] of Object.entries(paged ?? {})) setMember(members, name, part);
+  if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, action.definition, input);
+  return members;
+}
+
+function bodyWith(call: UpstreamCall, members: JsonObject): Body {
+  const { connector, action, input, idempotencyKey, answers } = call;
+  const { definition } = action;
+  for (const [name, part] of Object.entries(pagedIn(call, 'body') ?? {})) setMember(members, name, part);
   if (definition.graphql !== undefined) return graphqlBody(call, definition.graphql, members);
 
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (type === 'text') return textBody(members);
-  if (definition.wrap === '[]') return listBody(members);
+  if (definition.wrap === '[]') return jsonList([members]);
   const wrapped = wrappedIn(definition.wrap, members);
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
@@ -73,7 +102,7 @@ function addOwnMembers(
     const given = input[name];
     if (given === undefined) continue;
     if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
-    else setMember(members, parameter.as ?? name, encoded(given, parameter));
+    else setMember(members, parameter.as ?? name, encoded(parameter, { name, value: given, input }));
   }
   if (email) {
     const message = emailOf(input);
@@ -86,8 +115,11 @@ function addOwnMembers(
   }
 }
 
-function encoded(value: Json, { encode, prefix }: Parameter): Json {
-  if (encode && typeof value === 'string') return Buffer.from(value, 'utf8').toString(encode);
+function encoded(
+  { encode, prefix }: Parameter,
+  { name, value, input }: { name: string; value: Json; input: JsonObject },
+): Json {
+  if (encode !== undefined) return encodedValue(encode, { name, value, input });
   if (prefix !== undefined && (typeof value === 'string' || typeof value === 'number'))
     return `${prefix}${value}`;
   return value;
@@ -110,9 +142,9 @@ function jsonBody(members: JsonObject): Body {
   return { contentType: 'application/json', members, content: () => JSON.stringify(members) };
 }
 
-/** Returns a list of one record, for apps whose writes take several. Authentication may add nothing to it. */
-function listBody(members: JsonObject): Body {
-  return { contentType: 'application/json', content: () => JSON.stringify([members]) };
+/** Returns a list of records, for apps whose writes take several. Authentication may add nothing to it. */
+function jsonList(records: Json[]): Body {
+  return { contentType: 'application/json', content: () => JSON.stringify(records) };
 }
 
 function formBody(members: JsonObject, styles: Styles): Body {

@@ -1,7 +1,7 @@
 import type { Expression, JsonataOptions } from 'jsonata';
 import { SECOND } from '../lib/clock.ts';
-import { fromMinorUnits } from '../lib/currency.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { fromMinorUnits, toMinorUnits } from '../lib/currency.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import { linearRegExpClass } from '../lib/linear-pattern.ts';
 import { scrub } from '../lib/scrub.ts';
@@ -43,6 +43,21 @@ export async function mapValue(
   }
 }
 
+/**
+ * Returns the value of a JSONata expression over a caller's input; undefined becomes null.
+ * @throws GatehouseError `invalid_request` when the expression fails for this input.
+ */
+export async function mapInput(expression: string, input: Json): Promise<Json> {
+  const program = await compiled(expression);
+  try {
+    const value: unknown = await program.evaluate(input);
+    return exactJson(value);
+  } catch (error) {
+    const rule = `does not fit the connector's mapping: ${reasonOf(error).slice(0, 200)}`;
+    throw invalidRequest([{ field: 'input', rule }]);
+  }
+}
+
 /** Adds regular expressions with linear time, because this process must not block. */
 function linear(options: JsonataOptions): JsonataOptions {
   // The types of JSONata require the constructor of RegExp, but it only uses `new`.
@@ -61,8 +76,9 @@ export async function compileExpression(expression: string, options: JsonataOpti
   program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
   program.registerFunction('base64FromText', base64FromText, '<s-:s>');
   program.registerFunction('addresses', addressesIn);
-  // It has no signature, because an absent amount is valid and gives nothing.
+  // These have no signature, because an absent amount is valid and gives nothing.
   program.registerFunction('fromMinorUnits', fromMinorUnits);
+  program.registerFunction('toMinorUnits', toMinorUnits);
   return program;
 }
 

@@ -6,9 +6,10 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
-import { buildBody } from './body.ts';
+import { buildBody, buildMappedBody } from './body.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
+import { encodedValue } from './encode.ts';
 import { headerValue, hrefOf, inputFault, setQuery, type Address, type Draft } from './request-draft.ts';
 import { queryPairs } from './values.ts';
 
@@ -49,7 +50,8 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
     method: action.method,
     address: page && 'url' in page ? nextAddress(page.url, base) : actionAddress(call, base),
     headers: headersOf(call, value),
-    body: buildBody(call),
+    body:
+      definition.bodyMap === undefined ? buildBody(call) : await buildMappedBody(call, definition.bodyMap),
   };
   if (call.idempotencyKey !== undefined && action.effect !== 'read') {
     const { idempotencyHeader, idempotencyQuery } = connector.definition;
@@ -152,8 +154,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   const { definition } = action;
   const laterPath = page && 'path' in page ? page.path : undefined;
   const prefix = base.path.replace(/\/?(\?.*)?$/, '');
-  const value = (name: string) => pathValue(name, input[name]);
-  const path = prefix + fillTemplate(laterPath ?? action.path, value);
+  const path = prefix + fillTemplate(laterPath ?? action.path, (name) => pathValue(name, input[name]));
   assertPathUnchanged(action.path, base.origin, path);
   const query = new URLSearchParams();
   const own = laterPath === undefined ? definition : undefined;
@@ -162,7 +163,9 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   for (const [name, parameter] of Object.entries(own?.query ?? {})) {
     const given = input[name];
     if (given === undefined || given === null) continue;
-    for (const [key, text] of queryPairs(parameter.as ?? name, given, { ...parameter, escape }))
+    const { encode } = parameter;
+    const value = encode === undefined ? given : encodedValue(encode, { name, value: given, input });
+    for (const [key, text] of queryPairs(parameter.as ?? name, value, { ...parameter, escape }))
       query.append(key, text);
   }
   if (definition.graphql === undefined)

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromMinorUnits } from '../../src/lib/currency.ts';
+import { fromMinorUnits, toMinorUnits } from '../../src/lib/currency.ts';
 import { mapValue } from '../../src/upstream/expression.ts';
 
 test.each([
@@ -38,6 +38,14 @@ test('amounts keep every digit, because digits are moved and not divided', () =>
       const text = fromMinorUnits(amount, currency) ?? '';
       expect(text).toMatch(/^-?\d+(\.\d+)?$/);
       expect(BigInt(text.replace('.', ''))).toBe(BigInt(amount));
+    }),
+  );
+});
+
+test('smallest units of a decimal amount are the amount again', () => {
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), fc.constantFrom('EUR', 'JPY', 'TND', 'UYW'), (amount, currency) => {
+      expect(toMinorUnits(fromMinorUnits(amount, currency), currency)).toBe(amount === 0 ? 0 : amount);
     }),
   );
 });
