@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Paging } from '../connectors/format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
@@ -47,20 +48,15 @@ async function readByOffset(
   for (;;) {
     const at = offset + records.length;
     const wanted = limit - records.length;
-    const size = paging.limitParam === undefined ? undefined : Math.min(paging.maxLimit, wanted);
-    const params: Record<string, string | number> = { [paging.offsetParam]: at + paging.firstOffset };
-    if (paging.limitParam !== undefined && size !== undefined) params[paging.limitParam] = size;
-
-    const page = await fetchOrEnd(
-      source,
-      { params },
-      at > 0 && { params: { ...params, [paging.offsetParam]: paging.firstOffset } },
-    );
+    const isSized = paging.limitParam !== undefined || paging.range !== undefined;
+    const size = isSized ? Math.min(paging.maxLimit, wanted) : undefined;
+    const firstPage = offsetPage(paging, 0, size);
+    const page = await fetchOrEnd(source, offsetPage(paging, at, size), at > 0 && firstPage);
     if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
     // The page has more records than requested: either the list from there on, or the whole list of an app that
     // ignores offsets.
     if (page.records.length > wanted && at > 0) {
-      const first = await source.fetch({ params: { ...params, [paging.offsetParam]: paging.firstOffset } });
+      const first = await source.fetch(firstPage);
       if (isDeepStrictEqual(first.records[0], page.records[0])) return cut(first, { limit, offset });
     }
     records.push(...page.records.slice(0, wanted));
@@ -70,6 +66,17 @@ async function readByOffset(
     if (!more || records.length >= limit)
       return { records, hasMore: more, ...(promised && { isPromised: true }) };
   }
+}
+
+function offsetPage(paging: OffsetPaging, at: number, size: number | undefined) {
+  const from = at + paging.firstOffset;
+  const numbers: Record<string, number> = { from, to: from + (size ?? 1) - 1, size: size ?? 1 };
+  const params: Record<string, string | number> = {
+    [paging.offsetParam]:
+      paging.range === undefined ? from : fillTemplate(paging.range, (name) => String(numbers[name] ?? '')),
+  };
+  if (paging.limitParam !== undefined && size !== undefined) params[paging.limitParam] = size;
+  return { params };
 }
 
 /**

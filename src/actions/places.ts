@@ -35,12 +35,15 @@ export function isTruthy(value: Json | undefined): boolean {
   return isJsonObject(value) || Boolean(value);
 }
 
-/** Returns a whole number from 0, written as a number or in digits; undefined for anything else. */
+/** Returns a whole number from 0: a number, digits, or the size in a Content-Range; undefined for anything else. */
 export function countAt(place: string | undefined, page: UpstreamPage): number | undefined {
   if (place === undefined) return undefined;
   const value = valueAtPlace(place, page);
   if (typeof value === 'number') return Number.isInteger(value) && value >= 0 ? value : undefined;
-  return typeof value === 'string' && /^\d{1,15}$/.test(value.trim()) ? Number(value) : undefined;
+  const text = typeof value === 'string' ? value.trim() : '';
+  // RFC 9110 section 14.4: the number of all records follows the slash.
+  const digits = /^(?:[\w-]+\s+)?(?:\d+-\d+|\*)\/(\d{1,15})$/.exec(text)?.[1] ?? text;
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
 }
 
 /** Returns the address with rel=next of a Link header (RFC 8288 section 3), or undefined. */

@@ -1,12 +1,12 @@
 import type { Action } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import { canonicalJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import { callUpstream, type UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { resolveLink } from '../upstream/request.ts';
-import { interpretAnswer } from '../upstream/response.ts';
+import { interpretAnswer, placeOf } from '../upstream/response.ts';
 import { defaultLimit, readPage } from './offset-pages.ts';
 import type { ListPage, ListSource, Window } from './list-page.ts';
 import type { UpstreamPage } from './places.ts';
@@ -102,7 +102,7 @@ export function listSource(context: UpstreamContext, call: UpstreamCall, onStatu
       const answer = await callUpstream(context, paged);
       onStatus(answer.status);
       const { value } = await interpretAnswer(paged, answer);
-      const raw = valueAt(answer.body, action.definition.response.data);
+      const raw = placeOf(paged, answer);
       return {
         records: asRecords(connector.name, value),
         lastRaw: Array.isArray(raw) ? raw.at(-1) : undefined,

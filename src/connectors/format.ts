@@ -101,6 +101,24 @@ const response = z.strictObject({
    */
   whenEmpty: z.array(z.string().min(1)).optional(),
   /**
+   * For lists that are an object: its members are the records, and the name of each becomes this member of its
+   * record. A member that is no object becomes `value`.
+   */
+  keyedBy: fieldName.optional(),
+  /** For tables: the rows are lists of cells, which become members named by the columns. */
+  columns: z
+    .strictObject({
+      /** Path of the list of columns in the body. */
+      at: bodyPath,
+      /** Path of a column's name in an entry of that list. Default: the entry is the name. */
+      name: bodyPath.optional(),
+      /** Path of the list of cells in a row. Default: the row is that list. */
+      cells: bodyPath.default(''),
+      /** Path of the value in a cell. Default: the cell is the value. */
+      value: bodyPath.default(''),
+    })
+    .optional(),
+  /**
    * GraphQL: an answer with data counts as success although it also has `errors`. Without it a list of errors that is
    * not empty is a failure.
    */

@@ -6,15 +6,15 @@ import { answerPlace } from './format-parts.ts';
 const pagingCommon = {
   /**
    * Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. `compose`: only where the
-   * clauses of `compose` name them.
+   * clauses of `compose` name them. `header`: headers of these names.
    */
-  in: z.enum(['query', 'body', 'compose']).default('query'),
+  in: z.enum(['query', 'body', 'compose', 'header']).default('query'),
   /** Parameter for the page size; absent for apps with a fixed size. */
   limitParam: z.string().min(1).optional(),
   maxLimit: z.int().min(1).max(1000).default(50),
   /** Page size where the app has no size parameter, else the size of a list when the caller names none. */
   defaultLimit: z.int().min(1).max(1000).optional(),
-  /** Place of the number of all records. */
+  /** Place of the number of all records. In a header such as `Content-Range: items 0-24/319` it follows the slash. */
   total: answerPlace.optional(),
   /** A truthy value at this place means that more records exist. */
   hasMore: answerPlace.optional(),
@@ -26,6 +26,15 @@ export const paging = z.discriminatedUnion('style', [
     offsetParam: z.string().min(1),
     /** The offset of the first record. */
     firstOffset: z.int().min(0).max(1).default(0),
+    /**
+     * The whole text of the parameter, for apps that take ranges: `items={from}-{to}`. `{from}` is the offset, `{to}`
+     * that of the last record, and `{size}` the number of records.
+     */
+    range: z
+      .string()
+      .regex(/\{from\}/, 'must name {from}')
+      .max(100)
+      .optional(),
   }),
   z.strictObject({
     style: z.literal('page'),

@@ -1,6 +1,7 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { pagingParameters } from './schemas.ts';
+import { pagingOf, pagingParameters } from './schemas.ts';
+import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */
 export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -8,8 +9,12 @@ export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: 
     ...sameNames(file, action, path),
     ...nestingFaults(file, action, path),
     ...effectFaults(action, path),
+    ...shapeFaults(file, action, path),
   ];
 }
+
+/** Headers that paging cannot set, because they frame the request or hold its credential. */
+const RESERVED_HEADERS = new Set([...FRAMING_HEADERS, 'authorization', 'content-type']);
 
 /** A name on the wire, and the path of its sender. */
 type Sent = [name: string, path: string];
@@ -21,9 +26,11 @@ function sameNames(file: ConnectorFile, action: ActionDefinition, path: string):
     [...own(action.query, 'query'), ...fixed(action.fixed?.query, 'query'), ...paging('query')],
     // A fixed member of a body is a default that a parameter may replace.
     [...own(action.body, 'body'), ...paging('body')],
-    [...own(action.headers, 'headers', dashed), ...fixed(action.fixed?.headers, 'headers')].map(
-      ([name, at]): Sent => [name.toLowerCase(), at],
-    ),
+    [
+      ...own(action.headers, 'headers', dashed),
+      ...fixed(action.fixed?.headers, 'headers'),
+      ...paging('header'),
+    ].map(([name, at]): Sent => [name.toLowerCase(), at]),
   ];
   return placed.flatMap((sent) =>
     sent.flatMap(([name, at], index) => {
@@ -67,6 +74,24 @@ function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: stri
     ...counted,
     { path: `${path}.wrap`, rule: 'is one name, perhaps with [] behind it; nest deeper with dots in `as`' },
   ];
+}
+
+/** Returns the faults of lists that are an object or a table, and of paging by headers that frame a request. */
+function shapeFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
+  const { keyedBy, columns } = action.response;
+  const faults: SemanticFault[] = [];
+  const paging = pagingOf(file, action);
+  for (const [name, value] of Object.entries({ keyedBy, columns })) {
+    if (value !== undefined && !paging)
+      faults.push({ path: `${path}.response.${name}`, rule: 'is for list actions, which have paging' });
+  }
+  if (keyedBy !== undefined && columns !== undefined)
+    faults.push({ path: `${path}.response.columns`, rule: 'is not used with keyedBy' });
+  for (const { name } of pagingParameters(file, action, 'header')) {
+    if (/^[\w-]+$/.test(name) && !RESERVED_HEADERS.has(name.toLowerCase())) continue;
+    faults.push({ path: `${path}.paging`, rule: `"${name}" is no header that paging can set` });
+  }
+  return faults;
 }
 
 /** Returns a fault for a DELETE request that claims to read; a policy for reads would let it through. */

@@ -217,6 +217,8 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
     const text = fillTemplate(template, value);
     if (text !== '') headers[name.toLowerCase()] = headerValue(name, text);
   }
+  for (const [name, part] of Object.entries(pagedIn(call, 'header') ?? {}))
+    headers[name.toLowerCase()] = headerValue(name, String(part));
   const nested: Record<string, JsonObject> = {};
   for (const [name, parameter] of Object.entries(action.definition.headers)) {
     const given = input[name];

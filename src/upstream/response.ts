@@ -6,6 +6,7 @@ import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { mapValue } from './expression.ts';
+import { recordsIn } from './records.ts';
 import { failureOf, messagePaths } from './failure.ts';
 
 const EXCERPT_CHARS = 500;
@@ -36,10 +37,15 @@ function mapAnswer(
     : mapValue(map, value, secrets);
 }
 
-/** Returns the value at the place that the file names; undefined when there is none, or no body. */
-function placeOf({ action }: UpstreamCall, { body }: UpstreamAnswer): Json | undefined {
-  const { data } = action.definition.response;
-  return data === '' && body === null ? undefined : valueAt(body, data);
+/** Returns the value or records at the place that the file names; undefined when there are none, or no body. */
+export function placeOf(
+  { action }: Pick<UpstreamCall, 'action'>,
+  { body }: Pick<UpstreamAnswer, 'body'>,
+): Json | undefined {
+  const { response } = action.definition;
+  const found = response.data === '' && body === null ? undefined : valueAt(body, response.data);
+  const isShaped = response.keyedBy !== undefined || response.columns !== undefined;
+  return isShaped && found !== undefined ? recordsIn(response, found, body) : found;
 }
 
 /**

@@ -59,7 +59,7 @@ export interface UpstreamCall extends Notices {
 /** Returns the parameters that paging adds to a place of the request; undefined where it adds none. */
 export function pagedIn(
   { action: { paging }, page }: Pick<UpstreamCall, 'action' | 'page'>,
-  place: 'query' | 'body' | 'compose',
+  place: 'query' | 'body' | 'compose' | 'header',
 ): Record<string, string | number> | undefined {
   if (!page || !('params' in page)) return undefined;
   const used = paging && 'in' in paging ? paging.in : 'query';
