@@ -3,11 +3,13 @@ import type { ActionDefinition, ConnectorFile, Encode, Parameter } from './forma
 import type { SemanticFault } from './semantic-fault.ts';
 import { parametersOf } from './schemas.ts';
 
-/** Returns the faults of `encode` and `bodyMap`: values that they cannot convert, and missing names. */
+/** Returns the faults of `encode`, `slashes` and `bodyMap`: values that they cannot convert, and missing names. */
 export function encodeFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const parameters = parametersOf(action);
   const names = new Set(parameters.map(({ name }) => name));
-  const faults = parameters.flatMap(({ place, name, parameter }) => {
+  const faults = parameters.flatMap(({ place, name, parameter }): SemanticFault[] => {
+    if (parameter.slashes && (place !== 'path' || parameter['type'] !== 'string'))
+      return [{ path: `${path}.${place}.${name}.slashes`, rule: 'is for a text of the path' }];
     const { encode } = parameter;
     if (encode === undefined) return [];
     const rule =

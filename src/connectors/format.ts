@@ -49,7 +49,8 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
  * a,b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}. `quote`: the text is quoted and escaped for a
  * query language. `spread: true`: the members of this object become members of the body. `encode`: the form that the app
  * expects for the value, in the query or the body. `prefix`: a text before the value in the body, such as
- * `gid://shopify/Order/`.
+ * `gid://shopify/Order/`. `slashes: true`: slashes in a path parameter separate segments, such as those of a file's
+ * name; none of them may be empty or a dot segment.
  */
 const parameter = z
   .looseObject({
@@ -60,6 +61,7 @@ const parameter = z
     spread: z.literal(true).optional(),
     encode: encode.optional(),
     prefix: z.string().min(1).max(200).optional(),
+    slashes: z.literal(true).optional(),
     description: text(1000).optional(),
   })
   .refine(

@@ -4,7 +4,7 @@ import { asSchema } from './model-schema.ts';
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
 /** Our own keywords in a parameter, which are no JSON Schema. */
-const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix']);
+const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix', 'slashes']);
 
 /** A record of `each` that could not be read. */
 const UNREAD: JsonSchema = {

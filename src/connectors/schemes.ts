@@ -61,6 +61,18 @@ const sign = z.discriminatedUnion('type', [
     realm: template.optional(),
     place: z.enum(['header', 'query']).default('header'),
   }),
+  z.strictObject({
+    /** AWS Signature Version 4, for AWS and for stores that follow it. */
+    type: z.literal('aws_sigv4'),
+    accessKeyId: template,
+    secretAccessKey: template,
+    /** The token of temporary keys; not sent where it is empty. */
+    sessionToken: template.optional(),
+    /** `us-east-1`, or `{region}` for a field. */
+    region: template,
+    /** `s3`, `dynamodb`, `execute-api` … */
+    service: template,
+  }),
 ]);
 export type Sign = z.infer<typeof sign>;
 

@@ -143,6 +143,9 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
       check(sign.keyId, 'sign.keyId');
       checkAll(sign.claims, 'sign.claims', SIGN_NAMES);
     }
+    if (sign?.type === 'aws_sigv4') {
+      for (const [part, text] of Object.entries(sign)) check(text, `sign.${part}`);
+    }
     if (sign?.type === 'oauth1') {
       for (const part of ['consumerKey', 'consumerSecret', 'token', 'tokenSecret', 'realm'] as const) {
         check(sign[part], `sign.${part}`);

@@ -154,7 +154,9 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   const { definition } = action;
   const laterPath = page && 'path' in page ? page.path : undefined;
   const prefix = base.path.replace(/\/?(\?.*)?$/, '');
-  const path = prefix + fillTemplate(laterPath ?? action.path, (name) => pathValue(name, input[name]));
+  const path =
+    prefix +
+    fillTemplate(laterPath ?? action.path, (name) => pathValue(name, input[name], definition.path[name]));
   assertPathUnchanged(action.path, base.origin, path);
   const query = new URLSearchParams();
   const own = laterPath === undefined ? definition : undefined;
@@ -181,8 +183,13 @@ function assertPathUnchanged(template: string, origin: string, path: string): vo
   throw inputFault(template, 'the parameters would change the path');
 }
 
-/** Returns one path segment, or a part of one; no content can change that. */
-function pathValue(name: string, value: Json | undefined): string {
+/** Returns one path segment, or a part of one; several only for parameters with `slashes`. */
+function pathValue(name: string, value: Json | undefined, parameter?: Parameter): string {
+  if (parameter?.slashes && typeof value === 'string')
+    return value
+      .split('/')
+      .map((segment) => pathValue(name, segment))
+      .join('/');
   const text =
     typeof value === 'string'
       ? value

@@ -5,6 +5,7 @@ import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { headerValue, setQuery, type Draft } from './request-draft.ts';
+import { signAws } from './sign-aws.ts';
 import { percentEncoded } from './values.ts';
 
 type Values = (name: string) => string;
@@ -16,6 +17,7 @@ export async function signRequest(
   { value, now }: { value: Values; now: number },
 ): Promise<string[]> {
   if (sign.type === 'oauth1') return signOAuth1(draft, sign, { value, now });
+  if (sign.type === 'aws_sigv4') return signAws(draft, sign, { value, now });
   const facts = requestFacts(draft, now);
   const known: Values = (name) => facts[name] ?? value(name);
   const signature =
