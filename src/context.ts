@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
-import type { ChangeableCatalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
+import { createCustomConnectors } from './custom/live.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
 import { createPollCommits } from './sources/polling/poll-commits.ts';
@@ -38,7 +38,7 @@ import { createRuns } from './workflows/runner.ts';
 
 /** A running Gatehouse with its lifetime. The code that opens it must close it. */
 export interface OpenContext extends HttpContext, McpContext {
-  readonly catalog: ChangeableCatalog;
+  readonly catalog: HttpContext['catalog'];
   readonly operator: Operator;
   readonly dispatcher: Dispatcher;
   publicUrl: string;
@@ -91,6 +91,9 @@ export async function openContext(
     );
     const limits = createLimits(config);
     let listings: Listings | undefined;
+    const customConnectors = createCustomConnectors({ db, log, catalog, intervals });
+    await customConnectors.refresh();
+    customConnectors.start();
     const base = {
       config,
       log,
@@ -100,6 +103,7 @@ export async function openContext(
       keys,
       hashKey,
       catalog,
+      customConnectors,
       outbound,
       intervals,
       throttle: createThrottle(clock),
@@ -130,6 +134,7 @@ export async function openContext(
       },
       async close() {
         base.readiness.close();
+        await customConnectors.close();
         await base.sources.close();
         await base.runs.close();
         await base.expressions.close();

@@ -66,7 +66,8 @@ const ALLOWED: Record<string, string[]> = {
     'outbox',
     'sources',
   ],
-  'http/context.ts': ['runtime', 'identity', 'servers', 'connect', 'workflows'],
+  custom: ['lib', 'store', 'connectors', 'base.ts', 'runtime'],
+  'http/context.ts': ['custom', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
   'http/server': [
     'lib',
     'store',
@@ -93,6 +94,7 @@ const ALLOWED: Record<string, string[]> = {
     'sources',
     'subscriptions',
     'workflows',
+    'custom',
     'http/context.ts',
     'http/server',
   ],

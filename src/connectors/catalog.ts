@@ -78,6 +78,8 @@ type CustomPlace = 'folder' | Environment;
 
 /** A catalogue whose custom connectors are replaced while the process runs. */
 export interface ChangeableCatalog extends Catalog {
+  /** Returns the place whose connector hides one of the store with this id. */
+  holderOf(connectorId: string): 'shipped' | 'folder' | undefined;
   /**
    * Replaces the custom connectors of a place, for each environment that they name. A connector of the same id hides
    * others: a shipped one hides all, one of the folder hides one of the store. `version` rises if anything changed.
@@ -135,6 +137,11 @@ export function catalogOf(
     connectors: (environment) => lists[environment],
     connector: (environment, connectorId) => byId[environment].get(connectorId),
     action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),
+    holderOf(connectorId) {
+      const holds = (all: readonly Connector[]) => all.some((one) => one.connectorId === connectorId);
+      if (connectorId === SANDBOX_ID || holds(shipped)) return 'shipped';
+      return holds(places.folder) ? 'folder' : undefined;
+    },
     replace(place, connectors) {
       places[place] = connectors;
       for (const environment of EVERYWHERE) {

@@ -6,11 +6,16 @@ import { checkUse } from './file-check.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';
 
+/** Returns the faults of compileFaults(), and those that make a connector worse (file-check.ts). */
+export function checkCompiles(file: ConnectorFile): SemanticFault[] {
+  return [...compileFaults(file), ...checkUse(file)];
+}
+
 /**
  * Returns the schemas and expressions of a checked file that do not compile. This takes about a millisecond an action.
  * So it runs when a file is written (`gatehouse connectors check`, the tests), not at every start.
  */
-export function checkCompiles(file: ConnectorFile): SemanticFault[] {
+export function compileFaults(file: ConnectorFile): SemanticFault[] {
   const unified = Object.entries(file.unified).map(([scope, model]) =>
     faultOf(`unified.${scope}.map`, 'is not a valid JSONata expression', () => model && parse(model.map)),
   );
@@ -39,7 +44,7 @@ export function checkCompiles(file: ConnectorFile): SemanticFault[] {
       ),
     ];
   });
-  return [...[...actions, ...unified].filter((fault) => fault !== undefined), ...checkUse(file)];
+  return [...actions, ...unified].filter((fault) => fault !== undefined);
 }
 
 /**

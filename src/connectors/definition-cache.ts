@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, dirname, join } from 'node:path';
+import { checkerFiles } from './checker.ts';
 import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
-
-/** This folder contains the checker, in a checkout and in the build. */
-const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
-const CODE = extname(import.meta.url);
 
 /**
  * Returns the name under which the definitions of these files are cached. It changes with any of the files and with
@@ -16,11 +12,8 @@ const CODE = extname(import.meta.url);
  * text: a change that keeps size and modification time changes the inode's time.
  */
 export function cacheName(paths: string[]): string {
-  const code = readdirSync(OWN_FOLDER)
-    .filter((name) => extname(name) === CODE)
-    .map((name) => join(OWN_FOLDER, name));
   const hash = createHash('sha256');
-  for (const path of [...code, ...paths]) {
+  for (const path of [...checkerFiles(), ...paths]) {
     const { size, mtimeMs, ctimeMs, ino } = statSync(path);
     hash.update(`${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`);
   }

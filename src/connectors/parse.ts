@@ -23,8 +23,16 @@ interface Faulty {
 export function parseConnector(text: string, file: string, id?: string): Parsed {
   const value = parseYaml(text, file);
   if ('faults' in value) return value;
-  const { lineOf } = value;
-  const parsed = readFile(value.value, file, id);
+  return parseValue(value, file, id);
+}
+
+/** Works like parseConnector(), for a file that was already read as YAML or JSON. */
+export function parseValue(
+  { value, lineOf }: { value: unknown; lineOf: LineOf },
+  file: string,
+  id?: string,
+): Parsed {
+  const parsed = readFile(value, file, id);
   if (!parsed.definition) return faulty(parsed.faults.map((fault) => withLine(fault, lineOf)));
   return { definition: parsed.definition, faults: [], lineOf };
 }

@@ -10,6 +10,7 @@ export const SCOPES = {
   'users:write': 'Create, change and delete end users',
   'users:token': 'Issue and revoke user tokens',
   'connectors:read': 'Read connectors and their actions',
+  'connectors:write': 'Add, change and delete custom connectors',
   'credentials:read': 'Read the metadata of credentials',
   'credentials:write': 'Create, change, check and delete credentials',
   'oauth-apps:read': 'Read the OAuth apps of connectors, never their secrets',

@@ -16,6 +16,7 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
+import { customConnectors } from './migration-connectors.ts';
 import { events } from './migration-events.ts';
 import { foundation } from './migration-foundation.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
@@ -60,4 +61,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'list filters', up: listFilters },
   { name: 'list cursors', up: listCursors },
   { name: 'search in memory', up: searchInMemory },
+  { name: 'custom connectors', up: customConnectors },
 ];

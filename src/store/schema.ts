@@ -1,3 +1,4 @@
+import type { ConnectorTables } from './schema-connectors.ts';
 import type { EventTables } from './schema-events.ts';
 import type { WorkflowTables } from './schema-workflows.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
@@ -6,7 +7,7 @@ import type { Environment } from './environments.ts';
 /*
  * One set of column types for both databases: times are epoch milliseconds, flags 0 or 1, JSON and sealed boxes text.
  */
-export interface Tables extends EventTables, WorkflowTables {
+export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
   secrets: { name: string; sealed: string; created_at: number };
   api_keys: {
     key_id: string;

@@ -29,6 +29,8 @@ const BODIES: Record<string, unknown> = {
   rotateServerToken: {},
   simulateCall: { connectorId: 'sandbox', actionId: 'list_customers' },
   approveDefinitions: { tools: [{ connectorId: 'sandbox', actionId: 'absent', hash: null }] },
+  createCustomConnector: { definition: {} },
+  putCustomConnector: { definition: {} },
   createUser: { username: 'somebody' },
   createUnifiedUser: { username: 'somebody else' },
   updateUser: { metadata: {} },

@@ -4,6 +4,7 @@ import * as connect from './connect.ts';
 import * as connectAccounts from './connect-accounts.ts';
 import * as connectLinks from './connect-links.ts';
 import * as connectors from './connectors.ts';
+import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './executions.ts';
 import * as health from './health.ts';
@@ -54,6 +55,14 @@ export const ROUTES: Route[] = [
   connectors.getActionRoute,
   connectors.executeActionRoute,
   executeBatchRoute,
+  custom.createCustomConnectorRoute,
+  custom.listCustomConnectorsRoute,
+  custom.getCustomConnectorRoute,
+  custom.putCustomConnectorRoute,
+  custom.deleteCustomConnectorRoute,
+  custom.listConnectorVersionsRoute,
+  custom.getConnectorVersionRoute,
+  custom.diffConnectorVersionsRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
   credentials.getCredentialRoute,

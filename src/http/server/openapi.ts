@@ -14,6 +14,7 @@ const TAGS: Record<string, string> = {
   Connectors: 'The supported apps, and what their credentials need.',
   Actions: 'Actions of apps, and how to run them.',
   Credentials: 'Accounts of end users at apps.',
+  'Custom connectors': 'Apps that you add to an environment while the service runs.',
   'OAuth apps': 'Client ids and secrets that you registered at apps.',
   'Connecting accounts': 'Links, pages and forms by which a person connects an account.',
   'Unified models': 'Records of apps in one form, and your own fields of them.',

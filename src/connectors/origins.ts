@@ -1,0 +1,43 @@
+import type { ConnectorFile } from './format.ts';
+import { fillTemplate } from './templates.ts';
+
+/** Members that hold addresses of pages for people. */
+const PAGES = new Set(['website', 'docsUrl', 'sources']);
+
+/**
+ * Returns the origins of all addresses that a connector may send a credential to, the base address first: `https://x`.
+ * A name in an origin stands with its default, `https://{region=eu}.example.com`, because the default decides where a
+ * call goes.
+ */
+export function originsOf(file: ConnectorFile): string[] {
+  const templates = [file.baseUrl, ...addressesIn(file)];
+  return [...new Set(templates.map((template) => originOf(file, template)))];
+}
+
+/** Returns the values of all members whose name ends in `url`. */
+function addressesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (PAGES.has(name)) return [];
+    if (typeof member === 'string') return /url$/i.test(name) ? [member] : [];
+    return addressesIn(member);
+  });
+}
+
+function originOf(file: ConnectorFile, template: string): string {
+  const [origin = template] = /^(https?:\/\/)?[^/?#]*/i.exec(template) ?? [];
+  return fillTemplate(origin.toLowerCase() === origin ? origin : withLowerHost(origin), (name) => {
+    const preset = defaultOf(file, name);
+    return preset === undefined ? `{${name}}` : `{${name}=${preset}}`;
+  });
+}
+
+/** Returns the origin with its literal parts in lower case, because hosts have no case. */
+function withLowerHost(origin: string): string {
+  return origin.replaceAll(/\{\w+\}|[^{]+/g, (part) => (part.startsWith('{') ? part : part.toLowerCase()));
+}
+
+function defaultOf(file: ConnectorFile, name: string): string | undefined {
+  const fields = file.authentication.flatMap((scheme) => ('fields' in scheme ? [scheme.fields[name]] : []));
+  return [file.variables[name], ...fields].find((field) => field?.default !== undefined)?.default;
+}

@@ -1,0 +1,262 @@
+import { z } from 'zod';
+import { compareVersions } from '../../custom/compare.ts';
+import { valueOf } from '../../custom/definition.ts';
+import {
+  changeConnector,
+  createConnector,
+  deleteConnector,
+  requireStored,
+  requireVersion,
+} from '../../custom/records.ts';
+import { listStored, listVersions, type Stored, type Version, type VersionFacts } from '../../custom/rows.ts';
+import type { Context } from '../context.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, deleted, jsonObject, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { versionNumber } from './workflow-shapes.ts';
+
+const common = { tag: 'Custom connectors', auth: 'api_key' } as const;
+const params = z.strictObject({ connectorId: z.string() });
+
+const body = z.strictObject({
+  definition: z.union([z.string(), jsonObject], 'must be an object, or the text of a connector file'),
+});
+
+const changed = z.object({
+  connectorId: z.string(),
+  version: z.int().meta({ description: 'Number of the version, from 1.' }),
+});
+
+const facts = {
+  connectorId: z.string(),
+  version: z.int(),
+  name: z.string(),
+  kind: z.enum(['definition']).meta({ description: 'Form of its source: `definition` is a connector file.' }),
+  origins: z.array(z.string()).meta({
+    description: 'Where its credentials are sent. Credentials of other origins are refused.',
+  }),
+};
+const connector = z
+  .object({
+    ...facts,
+    description: z.string(),
+    categories: z.array(z.string()),
+    hiddenBy: z.enum(['shipped', 'folder']).nullable().meta({
+      description: 'Place of a connector with its id that is used instead; null when there is none.',
+    }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'CustomConnector', description: 'A custom connector with its newest version.' });
+const given = {
+  definition: z.record(z.string(), z.unknown()).meta({ description: 'The connector file.' }),
+  text: z.string().nullable().meta({ description: 'Its YAML text as it was sent; null for an object.' }),
+};
+const version = z
+  .object({
+    ...facts,
+    createdAt: time,
+    createdBy: z.string().meta({ description: 'Caller that sent it: `key:<keyId>`.' }),
+  })
+  .meta({ id: 'CustomConnectorVersion', description: 'A version of a custom connector.' });
+const value = z.unknown().optional();
+const difference = z
+  .object({
+    path: z.string().meta({ description: 'Dotted path of the member.' }),
+    change: z.enum(['added', 'removed', 'changed']),
+    before: value.meta({ description: 'The value in the first version.' }),
+    after: value.meta({ description: 'The value in the second version.' }),
+  })
+  .meta({ id: 'ConnectorDifference', description: 'A member that differs between two versions.' });
+
+export const createCustomConnectorRoute = defineRoute({
+  ...common,
+  method: 'POST',
+  path: '/api/connectors',
+  operationId: 'createCustomConnector',
+  summary: 'Add a custom connector',
+  description:
+    'Adds an app to this environment without a restart. Every process uses it within a second. It cannot have the id of ' +
+    'a shipped connector, reach private addresses, or bring prompts, resources and bare tool names.',
+  scope: 'connectors:write',
+  body,
+  success: { status: 201, description: 'The id and the version.', schema: changed },
+  errors: ['connector_exists', 'limit_reached'],
+  audited: true,
+  async handler({ context, caller, body: { definition } }) {
+    const change = { source: definition, caller: caller.label };
+    return { status: 201, body: await createConnector(context, caller.environment, change) };
+  },
+});
+
+export const listCustomConnectorsRoute = defineRoute({
+  ...common,
+  method: 'GET',
+  path: '/api/connectors',
+  operationId: 'listCustomConnectors',
+  summary: 'List the custom connectors',
+  description: 'GET /connectors lists these together with the shipped ones and those of the folder.',
+  scope: 'connectors:read',
+  query: z.strictObject(cursorQuery),
+  success: { status: 200, description: 'A page, by id.', schema: pageOf(connector) },
+  async handler({ context, caller, query }) {
+    const { connectors, ...end } = await listStored(context.db, caller.environment, query);
+    return {
+      body: toCursorPage(
+        connectors.map((one) => view(context, one)),
+        end,
+      ),
+    };
+  },
+});
+
+export const getCustomConnectorRoute = defineRoute({
+  ...common,
+  method: 'GET',
+  path: '/api/connectors/{connectorId}',
+  operationId: 'getCustomConnector',
+  summary: 'Read a custom connector',
+  scope: 'connectors:read',
+  params,
+  success: { status: 200, description: 'The connector and its file.', schema: connector.extend(given) },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const key = { environment: caller.environment, connectorId };
+    const stored = await requireStored(context.db, key);
+    const newest = await requireVersion(context.db, { ...key, version: stored.version });
+    return { body: { ...view(context, stored), ...sourceView(newest) } };
+  },
+});
+
+export const putCustomConnectorRoute = defineRoute({
+  ...common,
+  method: 'PUT',
+  path: '/api/connectors/{connectorId}',
+  operationId: 'putCustomConnector',
+  summary: 'Change a custom connector',
+  description:
+    'Stores a new version, which every process uses within a second. An equal definition makes no version. Credentials ' +
+    'work on only while the connector sends them to no other origin.',
+  scope: 'connectors:write',
+  params,
+  body,
+  success: { status: 200, description: 'The id and the newest version.', schema: changed },
+  errors: ['connector_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { connectorId }, body: { definition } }) {
+    const key = { environment: caller.environment, connectorId };
+    return { body: await changeConnector(context, key, { source: definition, caller: caller.label }) };
+  },
+});
+
+export const deleteCustomConnectorRoute = defineRoute({
+  ...common,
+  method: 'DELETE',
+  path: '/api/connectors/{connectorId}',
+  operationId: 'deleteCustomConnector',
+  summary: 'Delete a custom connector',
+  description:
+    'Its credentials, subscriptions and workflows stay. They work again when a connector with this id returns that sends ' +
+    'credentials to the same origins.',
+  scope: 'connectors:write',
+  params,
+  success: deleted('connectorId', 'The connector is deleted.'),
+  errors: ['connector_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { connectorId } }) {
+    await deleteConnector(context, { environment: caller.environment, connectorId });
+    return { body: { message: 'The connector was deleted.', connectorId } };
+  },
+});
+
+export const listConnectorVersionsRoute = defineRoute({
+  ...common,
+  method: 'GET',
+  path: '/api/connectors/{connectorId}/versions',
+  operationId: 'listConnectorVersions',
+  summary: 'List the versions of a custom connector',
+  scope: 'connectors:read',
+  params,
+  query: z.strictObject(cursorQuery),
+  success: { status: 200, description: 'A page, newest first.', schema: pageOf(version) },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId }, query }) {
+    const key = { environment: caller.environment, connectorId };
+    await requireStored(context.db, key);
+    const { versions, ...end } = await listVersions(context.db, key, query);
+    return { body: toCursorPage(versions.map(versionView), end) };
+  },
+});
+
+export const getConnectorVersionRoute = defineRoute({
+  ...common,
+  method: 'GET',
+  path: '/api/connectors/{connectorId}/versions/{version}',
+  operationId: 'getConnectorVersion',
+  summary: 'Read a version of a custom connector',
+  scope: 'connectors:read',
+  params: params.extend({ version: versionNumber }),
+  success: { status: 200, description: 'The version and its file.', schema: version.extend(given) },
+  errors: ['connector_not_found', 'connector_version_not_found'],
+  async handler({ context, caller, params: named }) {
+    const found = await requireVersion(context.db, { environment: caller.environment, ...named });
+    return { body: { ...versionView(found), ...sourceView(found) } };
+  },
+});
+
+export const diffConnectorVersionsRoute = defineRoute({
+  ...common,
+  method: 'GET',
+  path: '/api/connectors/{connectorId}/versions/{a}/diff/{b}',
+  operationId: 'diffConnectorVersions',
+  summary: 'Compare two versions of a custom connector',
+  scope: 'connectors:read',
+  params: params.extend({ a: versionNumber, b: versionNumber }),
+  success: {
+    status: 200,
+    description: 'The differences of b from a. Left-out members are compared with their defaults.',
+    schema: z.object({
+      connectorId: z.string(),
+      from: z.int().meta({ description: 'Number of the first version.' }),
+      to: z.int().meta({ description: 'Number of the second version.' }),
+      added: z.array(z.string()).meta({ description: 'Ids of new actions.' }),
+      removed: z.array(z.string()).meta({ description: 'Ids of actions that are gone.' }),
+      changed: z
+        .array(z.object({ actionId: z.string(), differences: z.array(difference) }))
+        .meta({ description: 'Actions that differ.' }),
+      file: z.array(difference).meta({ description: 'Differences outside of actions.' }),
+      truncated: z.boolean().meta({ description: 'Whether more than 1,000 differences exist.' }),
+    }),
+  },
+  errors: ['connector_not_found', 'connector_version_not_found'],
+  async handler({ context, caller, params: { connectorId, a, b } }) {
+    const key = { environment: caller.environment, connectorId };
+    const from = await requireVersion(context.db, { ...key, version: a });
+    const to = await requireVersion(context.db, { ...key, version: b });
+    return { body: compareVersions(from, to) };
+  },
+});
+
+function view({ catalog }: Pick<Context, 'catalog'>, stored: Stored) {
+  const { head } = stored;
+  return {
+    ...factsView(stored),
+    description: head.description,
+    categories: head.categories,
+    hiddenBy: catalog.holderOf(stored.connectorId) ?? null,
+    createdAt: isoTime(stored.firstAt),
+    updatedAt: isoTime(stored.updatedAt),
+  };
+}
+
+function versionView(one: VersionFacts) {
+  return { ...factsView(one), createdAt: isoTime(one.createdAt), createdBy: one.createdBy };
+}
+
+function factsView({ connectorId, version: number, head, kind, origins }: VersionFacts) {
+  return { connectorId, version: number, name: head.name, kind, origins };
+}
+
+function sourceView({ source }: Version) {
+  return { definition: valueOf(source), text: typeof source === 'string' ? source : null };
+}

@@ -1,0 +1,37 @@
+import type { Tx } from './schema.ts';
+import { stamped } from './migration-helpers.ts';
+
+/** Adds the custom connectors with their versions. */
+export async function customConnectors(tx: Tx): Promise<void> {
+  await stamped(
+    tx.schema
+      .createTable('custom_connectors')
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('connector_id', 'text', (c) => c.notNull())
+      .addColumn('version', 'integer', (c) => c.notNull()),
+  )
+    .addColumn('deleted_at', 'bigint')
+    .addPrimaryKeyConstraint('custom_connectors_key', ['environment', 'connector_id'])
+    .execute();
+  await tx.schema
+    .createTable('custom_connector_versions')
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('version', 'integer', (c) => c.notNull())
+    .addColumn('kind', 'text', (c) => c.notNull())
+    .addColumn('source', 'text', (c) => c.notNull())
+    .addColumn('head', 'text', (c) => c.notNull())
+    .addColumn('definition', 'text', (c) => c.notNull())
+    .addColumn('checker', 'text', (c) => c.notNull())
+    .addColumn('fingerprint', 'text', (c) => c.notNull())
+    .addColumn('origins', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .addColumn('created_by', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('custom_connector_versions_key', ['environment', 'connector_id', 'version'])
+    .execute();
+  await tx.schema
+    .createTable('custom_connector_revisions')
+    .addColumn('environment', 'text', (c) => c.primaryKey())
+    .addColumn('revision', 'bigint', (c) => c.notNull())
+    .execute();
+}

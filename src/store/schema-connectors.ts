@@ -1,0 +1,40 @@
+import type { Environment } from './environments.ts';
+
+/** Tables of the custom connectors, which operators add while the service runs. */
+export interface ConnectorTables {
+  custom_connectors: {
+    environment: Environment;
+    connector_id: string;
+    /** The newest version, also while the connector is deleted. */
+    version: number;
+    created_at: number;
+    updated_at: number;
+    /** Time of the deletion, epoch ms; null while it exists. Its id and versions stay for a connector that returns. */
+    deleted_at: number | null;
+  };
+  custom_connector_versions: {
+    environment: Environment;
+    connector_id: string;
+    /** Counts from 1. */
+    version: number;
+    /** Form of `source`. */
+    kind: 'definition';
+    /** The definition as it was sent, as JSON: a connector file as an object, or its YAML text. */
+    source: string;
+    /** Id, name, description and categories, as JSON. */
+    head: string;
+    /** The checked connector file, as JSON. */
+    definition: string;
+    /** Hash of the code that checked it. Other code checks the source again. */
+    checker: string;
+    /** SHA-256 of the source's value; equal for equal files, whatever their spelling. */
+    fingerprint: string;
+    /** Addresses that its credentials are sent to, as a JSON array; the base address comes first. */
+    origins: string;
+    created_at: number;
+    /** The caller's label: `key:<keyId>`. */
+    created_by: string;
+  };
+  /** Rises with each change of an environment's custom connectors, so that processes notice it by one row. */
+  custom_connector_revisions: { environment: Environment; revision: number };
+}
