@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Json } from '../lib/json.ts';
 
 /* The form in which an app expects a value: the keyword `encode` of a parameter. Entries of a list are converted one by one. */
 
@@ -20,7 +21,8 @@ export const encode = z.union([
   }),
   z.strictObject({
     /** JSON around the value, which is at `'{value}'`: `{type: doc, content: ['{value}']}`. */
-    within: z.json(),
+    // Not z.json(): within a recursive schema, zod gives YAML aliases one shared result.
+    within: z.custom<Json>((value) => value !== undefined),
   }),
 ]);
 export type Encode = z.infer<typeof encode>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCOPES_OF_EVENTS } from './event-scopes.ts';
 import { answerPlace, bodyPath, fieldName, template } from './format-parts.ts';
-import { templates } from './schemes.ts';
+import { templates } from './sign-format.ts';
 
 /* How an app's customers, orders and products are read, and how the app reports changes. */
 

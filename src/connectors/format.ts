@@ -5,11 +5,14 @@ import { bodyPath, condition, fieldName, template, text } from './format-parts.t
 import { paging } from './paging-format.ts';
 import { before, each } from './reads-format.ts';
 import { unified, webhooks } from './events-format.ts';
-import { authentication, fields, schemeTypes, templates } from './schemes.ts';
+import { authentication, fields, schemeTypes } from './schemes.ts';
+import { templates } from './sign-format.ts';
 
 export type { Encode } from './encode-format.ts';
 export type { Paging } from './paging-format.ts';
-export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
+export type { Apply, Authentication, CredentialField, OAuth, TokenExchange, TokenScheme } from './schemes.ts';
+export type { ExchangeStep } from './exchange-format.ts';
+export type { Jwt, Sign } from './sign-format.ts';
 
 /*
  * The connector file: everything that differs between apps is a field here, and a connector holds no code. Objects are

@@ -1,3 +1,4 @@
+import { capturedOf } from './captured.ts';
 import type { ConnectorFile } from './format.ts';
 
 /** Returns the names that an address may contain: variables, and fields of any scheme that are not secret. */
@@ -7,7 +8,7 @@ export function openNames(file: ConnectorFile): Set<string> {
   );
   const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
   const captured = file.authentication.flatMap((scheme) =>
-    'capture' in scheme ? Object.keys(scheme.capture) : [],
+    Object.entries(capturedOf(scheme)).flatMap(([name, { secret }]) => (secret ? [] : [name])),
   );
   const variables = Object.entries(file.variables).filter(([, { secret }]) => !secret);
   return new Set([...variables.map(([name]) => name), ...open, ...captured]);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { exchangeSteps, expires } from './exchange-format.ts';
 import { bodyPath, fieldName, template, text } from './format-parts.ts';
+import { sign, templates } from './sign-format.ts';
 
 /* How an app authenticates: the schemes of a connector file, and the fields of their forms. */
 
@@ -18,63 +20,6 @@ const credentialField = z.strictObject({
 });
 export type CredentialField = z.infer<typeof credentialField>;
 export const fields = z.record(fieldName, credentialField);
-
-export const templates = z.record(z.string().min(1), template);
-
-const sign = z.discriminatedUnion('type', [
-  z.strictObject({
-    /**
-     * HMAC of `content`, put into a header or query parameter. Names in addition to credential fields: `{method}`,
-     * `{path}` (with query), `{body}`, `{timestamp}` (seconds), `{timestampMs}`, `{nonce}`, `{host}`, `{bodySha256}`.
-     */
-    type: z.literal('hmac'),
-    algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
-    key: template,
-    keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
-    content: template,
-    encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
-    /** Headers and query parameters to add; `{signature}` is the result. */
-    headers: templates.default({}),
-    query: templates.default({}),
-  }),
-  z.strictObject({
-    /** A JWT signed for each request. Claim values are templates; `iat` and `exp` are set here. */
-    type: z.literal('jwt'),
-    algorithm: z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'EdDSA']),
-    /** A shared secret for HS*, else a private key as PEM (PKCS #8, PKCS #1 or SEC 1). */
-    key: template,
-    keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
-    keyId: template.optional(),
-    claims: templates.default({}),
-    lifetimeSeconds: z.int().min(10).max(3600).default(300),
-    headers: templates.default({ Authorization: 'Bearer {signature}' }),
-    query: templates.default({}),
-  }),
-  z.strictObject({
-    /** OAuth 1.0a (RFC 5849), signed with consumer key and secret and, where the app has them, token and secret. */
-    type: z.literal('oauth1'),
-    method: z.enum(['HMAC-SHA1', 'HMAC-SHA256']).default('HMAC-SHA256'),
-    consumerKey: template,
-    consumerSecret: template,
-    token: template.optional(),
-    tokenSecret: template.optional(),
-    realm: template.optional(),
-    place: z.enum(['header', 'query']).default('header'),
-  }),
-  z.strictObject({
-    /** AWS Signature Version 4, for AWS and for stores that follow it. */
-    type: z.literal('aws_sigv4'),
-    accessKeyId: template,
-    secretAccessKey: template,
-    /** The token of temporary keys; not sent where it is empty. */
-    sessionToken: template.optional(),
-    /** `us-east-1`, or `{region}` for a field. */
-    region: template,
-    /** `s3`, `dynamodb`, `execute-api` … */
-    service: template,
-  }),
-]);
-export type Sign = z.infer<typeof sign>;
 
 const scheme = {
   title: text(80).optional(),
@@ -172,6 +117,7 @@ const oauthCommon = {
   unverified: z.literal(true).optional(),
 };
 
+/** How a credential of a scheme is put into a request, and how its tokens are fetched. */
 export const authentication = z.discriminatedUnion('type', [
   /** `Authorization: Bearer {token}`; has the field `token`. */
   z.strictObject({ type: z.literal('bearer'), ...scheme }),
@@ -249,6 +195,20 @@ export const authentication = z.discriminatedUnion('type', [
     ...scheme,
     ...oauthCommon,
   }),
+  z.strictObject({
+    /**
+     * Requests that exchange the fields for a token: session logins, JWT bearer grants, client assertions, tokens of
+     * installations. They run again when the token expires or is refused.
+     */
+    type: z.literal('token_exchange'),
+    ...scheme,
+    steps: exchangeSteps,
+    expires,
+    /** Default: `Authorization: Bearer {accessToken}`. */
+    apply: apply.optional(),
+    /** True when a value of this scheme has no documented source. */
+    unverified: z.literal(true).optional(),
+  }),
   /** No credential: actions run without one. */
   z.strictObject({ type: z.literal('none') }),
 ]);
@@ -256,5 +216,9 @@ export const authentication = z.discriminatedUnion('type', [
 export const schemeTypes = authentication.options.map((scheme) => scheme.shape.type.value);
 export type Authentication = z.infer<typeof authentication>;
 export type Apply = z.infer<typeof apply>;
-/** A scheme whose credential holds tokens that are fetched and renewed. */
+/** Steps that exchange fields for a token. */
+export type TokenExchange = Extract<Authentication, { type: 'token_exchange' }>;
+/** A scheme whose tokens come from a grant of OAuth. */
 export type OAuth = Extract<Authentication, { type: 'oauth2' | 'oauth2_client_credentials' }>;
+/** A scheme whose credential holds tokens that are fetched and renewed. */
+export type TokenScheme = OAuth | TokenExchange;

@@ -1,8 +1,10 @@
+import { addressFaults, addressRule } from './address-faults.ts';
+import { capturedOf } from './captured.ts';
 import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
 import { effectsIn } from './effects.ts';
 import { encodeFaults } from './encode-semantics.ts';
+import { exchangeFaults } from './exchange-semantics.ts';
 import { mcpFaults } from './mcp-semantics.ts';
-import { openNames } from './open-names.ts';
 import { partFaults } from './parts-semantics.ts';
 import { checkPatterns } from './patterns.ts';
 import { checkEvents } from './events-semantics.ts';
@@ -11,7 +13,6 @@ import { readFaults } from './reads-semantics.ts';
 import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
-import { isLoopback } from '../lib/addresses.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
 /** Names that templates of a scheme may use without a field. */
@@ -22,6 +23,7 @@ const IMPLICIT_NAMES: { [type in Authentication['type']]: string[] } = {
   custom: [],
   oauth2: ['accessToken'],
   oauth2_client_credentials: ['accessToken', 'clientId', 'clientSecret'],
+  token_exchange: ['accessToken'],
   none: [],
 };
 const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce', 'host', 'bodySha256'];
@@ -51,36 +53,6 @@ function checkBase(file: ConnectorFile): SemanticFault[] {
   return faults;
 }
 
-function addressFaults(file: ConnectorFile, template: string, path: string): SemanticFault[] {
-  const open = openNames(file);
-  const faults = templateNames(template)
-    .filter((name) => !open.has(name))
-    .map((name) => ({ path, rule: `{${name}} is neither a variable nor a field that is not secret` }));
-  const sample = sampleAddress(template);
-  const rule = /[?#]|\/$/.test(sample) ? 'must end without slash, query and fragment' : undefined;
-  const fault = invalidAddress(sample) ?? rule ?? unprotected(sample);
-  return fault === undefined ? faults : [...faults, { path, rule: fault }];
-}
-
-function sampleAddress(template: string): string {
-  return template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
-}
-
-function invalidAddress(address: string): string | undefined {
-  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return undefined;
-  return 'must be an http(s) address once its variables are filled';
-}
-
-/**
- * Returns the fault of an address that is plain http beyond this machine. Hosts below .invalid (RFC 6761) are this
- * process itself.
- */
-function unprotected(address: string): string | undefined {
-  const { protocol, hostname } = new URL(address);
-  if (protocol !== 'http:' || isLoopback(hostname) || hostname.endsWith('.invalid')) return undefined;
-  return 'must begin with https, because http sends the credential unencrypted';
-}
-
 function checkTypes(file: ConnectorFile): SemanticFault[] {
   const types = file.authentication.map((scheme) => scheme.type);
   return types.flatMap((type, index) =>
@@ -97,7 +69,7 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
     ...IMPLICIT_NAMES[scheme.type],
     ...Object.keys(scheme.fields),
     ...Object.keys(file.variables),
-    ...('capture' in scheme ? Object.keys(scheme.capture) : []),
+    ...Object.keys(capturedOf(scheme)),
   ]);
   const check = (template: string | undefined, at: string, more: string[] = []) => {
     for (const name of templateNames(template ?? '')) {
@@ -118,6 +90,10 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
   if (scheme.type === 'oauth2' || scheme.type === 'oauth2_client_credentials') {
     faults.push(...checkOAuth(file, scheme, path));
+    checkApply(scheme.apply);
+  }
+  if (scheme.type === 'token_exchange') {
+    faults.push(...exchangeFaults(file, scheme, path));
     checkApply(scheme.apply);
   }
   if (scheme.type === 'custom') {
@@ -191,8 +167,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
   for (const [at, template] of Object.entries(addresses)) {
     if (template === undefined) continue;
     check(template, at, at === 'revocation.url' ? [...known, 'token'] : known);
-    const sample = sampleAddress(template);
-    const rule = invalidAddress(sample) ?? unprotected(sample);
+    const rule = addressRule(template);
     if (rule !== undefined) faults.push({ path: `${path}.${at}`, rule });
   }
   const { tokenParams, tokenHeaders } = scheme;

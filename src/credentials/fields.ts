@@ -1,3 +1,4 @@
+import { capturedOf } from '../connectors/captured.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField } from '../connectors/format.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -47,21 +48,22 @@ export function credentialFields(connector: Connector, scheme: Authentication): 
 
 /**
  * Returns every field that a credential of this scheme stores.
- * OAuth credentials store tokens and captured values in addition to the entered fields. An imported account brings
- * them along.
+ * Credentials with tokens store these and captured values in addition to the entered fields. An imported account
+ * brings them along.
  */
 export function storedFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
   const asked = credentialFields(connector, scheme);
-  if (!('capture' in scheme)) return asked;
-  const captured = Object.entries(scheme.capture).map(
-    ([name, { format, required }]): [string, CredentialField] => [
+  if (!('capture' in scheme) && scheme.type !== 'token_exchange') return asked;
+  const captured = Object.entries(capturedOf(scheme)).map(
+    ([name, { format, required, secret }]): [string, CredentialField] => [
       name,
-      { ...field(name, false), format, required },
+      { ...field(name, secret), format, required },
     ],
   );
+  const refreshToken: CredentialField = { ...field('Refresh token', true), required: false };
   return new Map([
     ['accessToken', field('Access token', true)],
-    ['refreshToken', { ...field('Refresh token', true), required: false }],
+    ...('capture' in scheme ? [['refreshToken', refreshToken] satisfies [string, CredentialField]] : []),
     ...captured,
     ...asked,
   ]);

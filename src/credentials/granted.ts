@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Account } from './credential.ts';
 import type { Tokens } from './oauth.ts';
@@ -9,7 +9,7 @@ import { probe, type ProbeContext } from './probe.ts';
 /** A new grant with the values that it began with. */
 export interface Granted {
   connector: Connector;
-  scheme: OAuth;
+  scheme: TokenScheme;
   /** The fields that the person entered before the grant. */
   values: Record<string, string>;
   tokens: Tokens;

@@ -23,6 +23,7 @@ const TITLES = {
   custom: 'Keys of the app',
   oauth2: 'Sign in',
   oauth2_client_credentials: 'Client id and secret',
+  token_exchange: 'Keys of the app',
   none: 'No authentication',
 } satisfies Record<Authentication['type'], string>;
 

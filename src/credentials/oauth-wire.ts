@@ -1,13 +1,13 @@
 import type { ClientAuth } from 'oauth4webapi';
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth, TokenScheme } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { addressFault } from '../upstream/request.ts';
-import { appFields } from './fields.ts';
+import { appFields, storedFields } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 
 /** The parts of a request to an authorization server. */
@@ -35,14 +35,19 @@ export function filler(grant: Grant, more: Record<string, string> = {}): (templa
  * OAuth app is registered.
  * @throws GatehouseError `credential_invalid` naming the value that does not fit, `oauth_app_missing`.
  */
-export function filledAddress(grant: Grant, template: string, more: Record<string, string> = {}): URL {
+export function filledAddress(
+  grant: Omit<Grant, 'scheme'> & { scheme: TokenScheme },
+  template: string,
+  more: Record<string, string> = {},
+): URL {
   const { connector, scheme, client } = grant;
   const ofApp = appFields(connector, scheme);
+  const fields = storedFields(connector, scheme);
   const filled = fillTemplate(template, (name) => {
     const part = name === 'clientId' ? client.clientId : more[name];
     if (part !== undefined) return encodeURIComponent(part);
     const text = valueOf(grant, name);
-    const field = scheme.fields[name] ?? connector.definition.variables[name];
+    const field = fields.get(name);
     const rule = text === '' ? 'is missing' : addressFault(text, field?.format ?? 'text');
     if (rule !== undefined) throw invalidAddress(connector, `its ${name} ${rule}`);
     if (ofApp.has(name) && text !== client.fields[name]) throw otherApp(connector, name);
@@ -73,7 +78,10 @@ function invalidAddress({ name }: Connector, what: string): GatehouseError {
   );
 }
 
-function valueOf({ connector, scheme, client, values }: Grant, name: string): string {
+function valueOf(
+  { connector, scheme, client, values }: Omit<Grant, 'scheme'> & { scheme: TokenScheme },
+  name: string,
+): string {
   if (name === 'clientId') return client.clientId;
   const field = scheme.fields[name] ?? connector.definition.variables[name];
   return values[name] ?? field?.default ?? '';

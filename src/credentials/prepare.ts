@@ -1,11 +1,12 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication, OAuth } from '../connectors/format.ts';
+import type { Authentication, TokenExchange, TokenScheme } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Account } from './credential.ts';
+import { exchangeTokens } from './exchange.ts';
 import { checkFields, credentialFields, storedFields } from './fields.ts';
 import { probeTokens, valuesOf } from './granted.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
@@ -55,7 +56,7 @@ export async function prepareCredential(context: PrepareContext, request: Prepar
   if (scheme.type === 'oauth2') return takeOver(context, { ...request, scheme });
   const { values, faults } = checkFields(credentialFields(connector, scheme), data);
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
-  if (scheme.type === 'oauth2_client_credentials')
+  if (scheme.type === 'oauth2_client_credentials' || scheme.type === 'token_exchange')
     return fetchTokens(context, { ...request, scheme }, values);
   const credential = unsavedCredential(connector, scheme, { credentialId, values });
   const { account } = await probe(context, connector, { credential, signal });
@@ -112,12 +113,14 @@ async function renewedOver(
 
 async function fetchTokens(
   context: PrepareContext,
-  request: PrepareRequest & { scheme: OAuth2ClientCredentials },
+  request: PrepareRequest & { scheme: OAuth2ClientCredentials | TokenExchange },
   values: Record<string, string>,
 ): Promise<Prepared> {
   const { connector, scheme, signal } = request;
   const tokens = await granted(connector, () =>
-    clientCredentialsTokens(context, { connector, scheme, values, signal }),
+    scheme.type === 'token_exchange'
+      ? exchangeTokens(context, { connector, scheme, values, signal })
+      : clientCredentialsTokens(context, { connector, scheme, values, signal }),
   );
   // A refresh token in the answer has no use: id and secret are enough to ask again (RFC 6749 section 4.4.3).
   const { refreshToken: _unused, ...kept } = tokens;
@@ -126,7 +129,7 @@ async function fetchTokens(
 
 async function keepable(
   context: PrepareContext,
-  { connector, scheme, credentialId }: PrepareRequest & { scheme: OAuth },
+  { connector, scheme, credentialId }: PrepareRequest & { scheme: TokenScheme },
   { values, tokens }: { values: Record<string, string>; tokens: Tokens },
 ): Promise<Prepared> {
   const account = await probeTokens(context, { connector, scheme, credentialId, values, tokens });

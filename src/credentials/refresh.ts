@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
+import type { TokenScheme } from '../connectors/format.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { whileRenewing } from '../runtime/lease.ts';
@@ -10,6 +11,12 @@ import { isRenewable, renew, type RenewContext } from './renew.ts';
 import { workedJustNow } from './refusal.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
+/** Types of schemes whose credentials hold tokens that are fetched and renewed. */
+const TOKEN_TYPES: ReadonlySet<string> = new Set<TokenScheme['type']>([
+  'oauth2',
+  'oauth2_client_credentials',
+  'token_exchange',
+]);
 /** Interval between reads while another process renews. */
 const POLL_MS = 100;
 /** Longer than two attempts at a token endpoint; a process that holds the lease longer has probably died. */
@@ -76,7 +83,7 @@ export async function withFreshTokens<T>(
 }
 
 export function holdsTokens({ type }: Pick<Credential, 'type'>): boolean {
-  return type === 'oauth2' || type === 'oauth2_client_credentials';
+  return TOKEN_TYPES.has(type);
 }
 
 function isRefusal(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -10,6 +10,7 @@ import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './credential-end.ts';
 import { extendLease, readLeased, type Lease } from './renewal-lease.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
+import { exchangeTokens } from './exchange.ts';
 import { clientCredentialsTokens, OAuthRefusal, refreshTokens, type Tokens } from './oauth.ts';
 import { openCredential, openValues } from './sealed-values.ts';
 import { saveTokens } from './save.ts';
@@ -43,7 +44,7 @@ const CLIENT_REFUSALS = new Set([
 /** A running renewal and its lease. */
 interface Renewal {
   connector: Connector;
-  scheme: OAuth;
+  scheme: TokenScheme;
   lease: Lease;
   values: Record<string, string>;
   refused: Refused | undefined;
@@ -53,6 +54,7 @@ interface Renewal {
 export function isRenewable(context: Pick<Context, 'keys'>, credential: Credential): boolean {
   return (
     credential.type === 'oauth2_client_credentials' ||
+    credential.type === 'token_exchange' ||
     openValues(context, credential)['refreshToken'] !== undefined
   );
 }
@@ -77,7 +79,7 @@ export async function renew(
   // Another process may have renewed between our read and our lease.
   if (!isDue(credential, context.clock.now(), refused)) return credential;
   const { scheme } = openCredential(context, connector, credential);
-  if (scheme.type !== 'oauth2' && scheme.type !== 'oauth2_client_credentials') return credential;
+  if (scheme.type !== 'oauth2' && !hasOwnKeys(scheme)) return credential;
   const renewal = { connector, scheme, lease, refused, values: openValues(context, credential) };
   try {
     return await attempt(context, renewal, renewal.values);
@@ -110,6 +112,7 @@ async function requestTokens(
   { connector, scheme, lease }: Renewal,
   values: Record<string, string>,
 ): Promise<Tokens> {
+  if (scheme.type === 'token_exchange') return exchangeTokens(context, { connector, scheme, values });
   if (scheme.type === 'oauth2_client_credentials')
     return clientCredentialsTokens(context, { connector, scheme, values });
   const client = await requireOAuthClient(context, lease.credential.environment, connector);
@@ -164,9 +167,10 @@ async function trySpares(context: RenewContext, renewal: Renewal): Promise<Crede
 async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): Promise<never> {
   const { connector, scheme, lease } = renewal;
   const message = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
-  const ownKeys = scheme.type === 'oauth2_client_credentials';
+  const ownKeys = hasOwnKeys(scheme);
+  const keys = scheme.type === 'token_exchange' ? 'keys' : 'client id and secret';
   const reason = ownKeys
-    ? `${connector.name} refused the client id and secret. Replace them.`
+    ? `${connector.name} refused the ${keys}. Replace them.`
     : `${connector.name} no longer renews the access: it was revoked there, or unused for too long. Connect the account again.`;
   const state = ownKeys ? 'needs_reconnect' : 'revoked';
   await endCredential(context, lease.credential, {
@@ -263,8 +267,16 @@ function requestedPauseMs({ code, headers }: GatehouseError): number {
   return code === 'upstream_rate_limited' ? Number(headers['Retry-After'] ?? 0) * SECOND : 0;
 }
 
-function endsGrant(scheme: OAuth, error: unknown): boolean {
+function endsGrant(scheme: TokenScheme, error: unknown): boolean {
   if (!(error instanceof OAuthRefusal)) return false;
-  if (error.error === 'invalid_grant') return true;
+  // A token exchange has no operator's app that could be at fault.
+  if (error.error === 'invalid_grant' || scheme.type === 'token_exchange') return true;
   return scheme.type === 'oauth2_client_credentials' && CLIENT_REFUSALS.has(error.error);
+}
+
+/** Returns whether tokens come from keys of the user's own, and not from a consent. */
+function hasOwnKeys<T extends { type: string }>(
+  scheme: T,
+): scheme is T & { type: 'oauth2_client_credentials' | 'token_exchange' } {
+  return scheme.type === 'oauth2_client_credentials' || scheme.type === 'token_exchange';
 }

@@ -1,4 +1,4 @@
-import type { OAuth } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { fullJitter } from '../runtime/backoff.ts';
 import type { Credential } from './credential.ts';
@@ -26,7 +26,7 @@ export function renewAtOf(expiresAt: number | undefined, now: number): number | 
  * The answer names that life, else the scheme does.
  */
 export function refreshByOf(
-  scheme: OAuth,
+  scheme: TokenScheme,
   tokens: { refreshToken?: string | undefined; refreshExpiresAt?: number | undefined },
   now: number,
 ): number | undefined {

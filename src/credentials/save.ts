@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Context } from './context.ts';
@@ -25,7 +25,7 @@ const SAVE_AGAIN_MS = [SECOND / 4, SECOND, 4 * SECOND];
 /** Renewed tokens and the credential that they were renewed from. */
 interface Renewed {
   connector: Connector;
-  scheme: OAuth;
+  scheme: TokenScheme;
   credential: Credential;
   /** The values before the renewal; their refresh token stays if the answer has none. */
   values: Record<string, string>;

@@ -1,3 +1,4 @@
+import { capturedOf } from '../connectors/captured.ts';
 import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { buildBody } from './body.ts';
@@ -17,13 +18,17 @@ export async function applyAuthentication(
   if (!credential || credential.scheme.type === 'none') return [];
   const { scheme } = credential;
   const fields = 'fields' in scheme ? scheme.fields : {};
-  const captured = 'capture' in scheme ? scheme.capture : {};
+  const captured = capturedOf(scheme);
   const secrets = Object.entries(credential.values)
     .filter(
       ([name]) =>
         SECRET_BY_NATURE.has(name) ||
         (fields[name]?.secret ??
-          !(name in connector.definition.variables || name in captured || name in OPEN_BY_NATURE)),
+          !(
+            name in connector.definition.variables ||
+            captured[name]?.secret === false ||
+            name in OPEN_BY_NATURE
+          )),
     )
     .map(([, secret]) => secret.open());
 
@@ -79,6 +84,7 @@ function applyOf(scheme: Exclude<Authentication, { type: 'none' }>): Apply {
     }
     case 'oauth2':
     case 'oauth2_client_credentials':
+    case 'token_exchange':
       return scheme.apply ?? { ...NOTHING, headers: { authorization: 'Bearer {accessToken}' } };
     case 'custom':
       return scheme.apply ?? NOTHING;

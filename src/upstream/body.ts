@@ -7,6 +7,7 @@ import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { encodedValue } from './encode.ts';
 import { mapInput } from './expression.ts';
+import { setMember } from './members.ts';
 import { queryPairs } from './values.ts';
 import { inputFault, type Body } from './request-draft.ts';
 
@@ -123,19 +124,6 @@ function encoded(
   if (prefix !== undefined && (typeof value === 'string' || typeof value === 'number'))
     return `${prefix}${value}`;
   return value;
-}
-
-/** Sets a member. A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */
-function setMember(members: JsonObject, name: string, value: Json): void {
-  const parts = name.split('.');
-  const last = parts.pop() ?? name;
-  let at = members;
-  for (const part of parts) {
-    const next = at[part];
-    // The copy protects the caller's object, which may be the parent here.
-    at = at[part] = isJsonObject(next) ? { ...next } : {};
-  }
-  at[last] = value;
 }
 
 function jsonBody(members: JsonObject): Body {

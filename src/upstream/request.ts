@@ -1,4 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
+import { capturedOf } from '../connectors/captured.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -121,7 +122,8 @@ function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => s
 function fieldOf(connector: Connector, name: string) {
   for (const scheme of connector.definition.authentication) {
     if ('fields' in scheme && scheme.fields[name]) return scheme.fields[name];
-    if ('capture' in scheme && scheme.capture[name]) return scheme.capture[name];
+    const captured = capturedOf(scheme)[name];
+    if (captured) return captured;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, createPrivateKey, randomBytes, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { Sign } from '../connectors/format.ts';
+import type { Jwt, Sign } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -21,7 +21,9 @@ export async function signRequest(
   const facts = requestFacts(draft, now);
   const known: Values = (name) => facts[name] ?? value(name);
   const signature =
-    sign.type === 'hmac' ? hmacOf(sign, known, value) : await jwtOf(sign, known, { value, now });
+    sign.type === 'hmac'
+      ? hmacOf(sign, known, value)
+      : await signJwt(sign, { key: value, claim: known, now });
   const withSignature: Values = (name) => (name === 'signature' ? signature : known(name));
   for (const [name, template] of Object.entries(sign.headers)) {
     draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, withSignature));
@@ -54,15 +56,20 @@ function hmacOf(sign: Extract<Sign, { type: 'hmac' }>, known: Values, value: Val
   return createHmac(sign.algorithm, key).update(fillTemplate(sign.content, known)).digest(sign.encoding);
 }
 
-async function jwtOf(
-  sign: Extract<Sign, { type: 'jwt' }>,
-  known: Values,
-  { value, now }: { value: Values; now: number },
+/**
+ * Returns a signed JWT. `key` fills the key and its id, `claim` the claims.
+ * @throws GatehouseError `credential_invalid` when the key does not fit the algorithm.
+ */
+export async function signJwt(
+  sign: Jwt,
+  { key: value, claim, now }: { key: Values; claim: Values; now: number },
 ): Promise<string> {
   const claims = Object.fromEntries(
-    Object.entries(sign.claims).map(([name, template]) => [name, fillTemplate(template, known)]),
+    Object.entries(sign.claims)
+      .map(([name, template]) => [name, fillTemplate(template, claim)])
+      .filter(([, text]) => text !== ''),
   );
-  const issuedAt = Math.floor(now / SECOND);
+  const issuedAt = Math.floor(now / SECOND) - sign.backdateSeconds;
   const key = fillTemplate(sign.key, value);
   try {
     return await new SignJWT(claims)
@@ -72,7 +79,7 @@ async function jwtOf(
         ...(sign.keyId === undefined ? {} : { kid: fillTemplate(sign.keyId, value) }),
       })
       .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + sign.lifetimeSeconds)
+      .setExpirationTime(issuedAt + sign.backdateSeconds + sign.lifetimeSeconds)
       .sign(sign.algorithm.startsWith('HS') ? Buffer.from(key, sign.keyEncoding) : privateKeyOf(key));
   } catch (error) {
     throw new GatehouseError(

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { fieldName, template } from './format-parts.ts';
+import { jwtShape, templates } from './sign-format.ts';
+
+/* Requests that exchange the fields of a credential for a token: the members of the scheme `token_exchange`. */
+
+/** Place in an answer: `body:session.id` (`body:` is the whole body), `header:X-Token`, `cookie:SESSION`, `cookie:*` for all. */
+const answerValue = z
+  .string()
+  .regex(/^(body:.*|(header|cookie):.+)$/, 'must be body:<path>, header:<name> or cookie:<name>');
+
+const taken = z.union([
+  answerValue,
+  z.strictObject({
+    from: answerValue,
+    format: z.enum(['text', 'subdomain', 'host', 'origin']).default('text'),
+    /** False for values of an address, such as that of an instance. */
+    secret: z.boolean().default(true),
+  }),
+]);
+
+/** Templates of a step name fields, variables, and values that earlier steps took. */
+const step = z.strictObject({
+  /** Method and whole address: `POST {origin}/session`. */
+  request: z
+    .string()
+    .max(2000)
+    .regex(
+      /^(GET|POST|PUT) \S+$/,
+      'must be a method and a whole address: POST https://app.example.com/session',
+    ),
+  headers: templates.default({}),
+  query: templates.default({}),
+  /** Members of the body; a dotted name nests in JSON. */
+  body: z.record(z.string().min(1), z.union([z.string().max(4000), z.number(), z.boolean()])).default({}),
+  bodyType: z.enum(['form', 'json']).default('form'),
+  basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
+  /** A JWT for this request; the other templates of the step name it `{assertion}`. */
+  jwt: z.strictObject(jwtShape).optional(),
+  /** A truthy value at this path of the body is a refusal, also inside a success status. */
+  error: z.string().max(200).optional(),
+  /** Values of the answer by name. One step takes `accessToken`; all are stored with the credential. */
+  take: z.record(fieldName, taken).default({}),
+});
+export type ExchangeStep = z.infer<typeof step>;
+
+export const exchangeSteps = z.array(step).min(1).max(5);
+
+/** The end of the token. Without one it is renewed when the app refuses it. */
+export const expires = z
+  .strictObject({
+    /** A lifetime from now in the last answer, in `unit`. */
+    in: answerValue.optional(),
+    unit: z.enum(['seconds', 'minutes', 'milliseconds']).default('seconds'),
+    /** A moment in the last answer: epoch seconds or milliseconds, or ISO 8601. */
+    at: answerValue.optional(),
+    /** The lifetime where the answer names none. */
+    seconds: z.int().min(60).optional(),
+  })
+  .prefault({});
