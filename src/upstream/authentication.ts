@@ -1,6 +1,7 @@
 import { capturedOf } from '../connectors/captured.ts';
 import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
+import { Secret } from '../lib/secret.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { headerValue, setQuery, type Draft } from './request-draft.ts';
@@ -13,7 +14,7 @@ export async function applyAuthentication(
   draft: Draft,
   call: UpstreamCall,
   { value, now }: { value: (name: string) => string; now: number },
-): Promise<string[]> {
+): Promise<Secret[]> {
   const { connector, credential } = call;
   if (!credential || credential.scheme.type === 'none') return [];
   const { scheme } = credential;
@@ -30,7 +31,7 @@ export async function applyAuthentication(
             name in OPEN_BY_NATURE
           )),
     )
-    .map(([, secret]) => secret.open());
+    .map(([, secret]) => secret);
 
   const { headers, query, body, basic } = applyOf(scheme);
   for (const [name, template] of Object.entries(headers)) {
@@ -48,13 +49,13 @@ export async function applyAuthentication(
     const encoded = Buffer.from(pair, 'utf8').toString('base64');
     draft.headers['authorization'] = `Basic ${encoded}`;
     // A key may be the user name of an empty password. The pair as a whole is then the secret.
-    secrets.push(encoded);
+    secrets.push(new Secret(encoded));
   }
   if (scheme.type === 'custom' && scheme.sign) {
     const { signRequest } = await import('./sign.ts');
-    secrets.push(...(await signRequest(draft, scheme.sign, { value, now })));
+    secrets.push(...(await signRequest(draft, scheme.sign, { value, now })).map((text) => new Secret(text)));
   }
-  return secrets.filter((secret) => secret !== '');
+  return secrets;
 }
 
 /** Secret fields of the schemes. A file may describe such a field again, and need not repeat that it is secret. */

@@ -5,6 +5,7 @@ import { parseJson, type Json } from '../lib/json.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { secretsIn } from '../lib/scrub.ts';
+import type { Secret } from '../lib/secret.ts';
 import { changedShape, logShape, progressShape, type Notices } from './upstream-call.ts';
 import { parseAnswer } from './large-answers.ts';
 
@@ -20,7 +21,7 @@ const MAX_NOTICE_CHARS = 64 * 1024;
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
   { onProgress, onLog, onChanged, onWait }: Notices,
-  { secrets, pause }: { secrets: readonly string[]; pause: Pause },
+  { secrets, pause }: { secrets: readonly Secret[]; pause: Pause },
 ): Promise<{ body: Json; reflected: readonly string[] }> {
   let result: string | undefined;
   /** Passes a notice on. An invalid notice is skipped, because it is no reason to end the call. */

@@ -4,6 +4,7 @@ import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
+import type { Secret } from '../lib/secret.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { mapValue } from './expression.ts';
 import { recordsIn } from './records.ts';
@@ -29,9 +30,10 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
 
 function mapAnswer(
   call: UpstreamCall,
-  { secrets }: UpstreamAnswer,
+  answer: UpstreamAnswer,
   { map, value }: { map: string; value: Json },
 ): Promise<Json> {
+  const secrets = answer.secrets.map((secret) => secret.open());
   return Array.isArray(value) && call.action.list
     ? mapEach(map, value, secrets)
     : mapValue(map, value, secrets);
@@ -162,9 +164,10 @@ function isEmpty(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function excerpt(text: string, secrets: readonly string[]): string {
+function excerpt(text: string, secrets: readonly Secret[]): string {
   // The text is scrubbed as a whole and cut afterwards, because half a secret would not be found.
-  const clean = scrub(text, secrets)
+  const open = secrets.map((secret) => secret.open());
+  const clean = scrub(text, open)
     .slice(0, 10 * EXCERPT_CHARS)
     .replaceAll(/\s+/g, ' ')
     .trim();

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
+import type { Secret } from '../lib/secret.ts';
 import type { OpenCredential } from './open-credential.ts';
 
 /** Progress of a slow call; `progress` rises, `total` may be unknown. */
@@ -73,7 +74,7 @@ export interface UpstreamAnswer {
   /** The unchanged body, for paging and registrations; interpretAnswer() returns the part that callers may see. */
   body: Json;
   /** Live secrets of the request, which an answer may repeat. */
-  secrets: readonly string[];
+  secrets: readonly Secret[];
   /** The secrets that may be in the body, in some form: usually none. */
   reflected: readonly string[];
 }

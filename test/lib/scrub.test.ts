@@ -1,6 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scrub, secretsIn } from '../../src/lib/scrub.ts';
+import { scrub, secretsIn as found } from '../../src/lib/scrub.ts';
+import { Secret } from '../../src/lib/secret.ts';
+
+/** Searches for secrets given as texts. */
+function secretsIn(bytes: Buffer | string, secrets: string[]): string[] {
+  return found(
+    bytes,
+    secrets.map((secret) => new Secret(secret)),
+  );
+}
 
 const SECRET = 'sk_live_51Hn+/=ü"key&more?';
 

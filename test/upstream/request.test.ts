@@ -10,8 +10,10 @@ import { signatureBase } from '../../src/upstream/sign.ts';
 import { callOf, type FileParts } from '../support/upstream.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
-const build = (parts: FileParts, given?: Parameters<typeof callOf>[1]) =>
-  buildRequest(callOf(parts, given), NOW);
+const build = async (parts: FileParts, given?: Parameters<typeof callOf>[1]) => {
+  const { secrets, ...built } = await buildRequest(callOf(parts, given), NOW);
+  return { ...built, secrets: secrets.map((secret) => secret.open()) };
+};
 
 const PATHS = {
   action: `request: GET /shops/{shop}/items/{item}.json

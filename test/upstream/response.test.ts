@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Json } from '../../src/lib/json.ts';
+import { Secret } from '../../src/lib/secret.ts';
 import { interpretAnswer, retryAfterMs } from '../../src/upstream/response.ts';
 import { callOf } from '../support/upstream.ts';
 
@@ -21,7 +22,7 @@ const answered = (
     status: 200,
     body: null,
     headers: {},
-    secrets: [SECRET],
+    secrets: [new Secret(SECRET)],
     reflected: [],
     ...answer,
   });
