@@ -9,6 +9,7 @@ export function templateNames(template: string): string[] {
 
 /** Returns the template with every `{name}` replaced by its value; `value` decides about unknown names. */
 export function fillTemplate(template: string, value: (name: string) => string): string {
+  if (!template.includes('{')) return template;
   return template.replaceAll(NAME, (_, name: string) => value(name));
 }
 

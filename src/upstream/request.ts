@@ -5,6 +5,8 @@ import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
+import { memoByText } from '../lib/memo.ts';
+import type { Secret } from '../lib/secret.ts';
 import { readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody, buildMappedBody } from './body.ts';
@@ -21,7 +23,7 @@ export interface BuiltRequest {
   /** Lower-case names. */
   headers: Record<string, string>;
   body: string | Uint8Array | undefined;
-  secrets: string[];
+  secrets: Secret[];
 }
 
 /** Headers that input cannot set, because they would change the sender or the end of the request. */
@@ -113,11 +115,14 @@ function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => s
     return text.replace(/\/+$/, '');
   });
   try {
-    return readTarget(filled);
+    return targetOf(filled);
   } catch {
     throw invalidCredential(connector, 'its address is not valid');
   }
 }
+
+/** Splits the address of an app. Cached, because URL takes 4 µs. */
+const targetOf = memoByText(1000, readTarget);
 
 function fieldOf(connector: Connector, name: string) {
   for (const scheme of connector.definition.authentication) {
@@ -178,8 +183,12 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   return { origin: base.origin, host: base.host, path, query: query.toString() };
 }
 
+/** Paths that the URL parser leaves unchanged: no other characters, and no segment that begins with a dot. */
+const UNCHANGED = /^(?:\/(?!\.|%2e)[\w.~!*'()%:@$&+,;=-]*)+$/i;
+
 /** Checks that the URL parser leaves every segment unchanged. The parser drops dot segments in any spelling. */
 function assertPathUnchanged(template: string, origin: string, path: string): void {
+  if (UNCHANGED.test(path)) return;
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
   throw inputFault(template, 'the parameters would change the path');
