@@ -70,13 +70,13 @@ export function directArguments(
   args: JsonObject,
 ): { input: JsonObject; confirmationToken?: string; credentialId?: string } {
   const known = asSchema(action.inputSchema['properties']);
+  const others = Object.keys(args).filter((name) => !Object.hasOwn(known, name));
+  if (others.length === 0) return { input: args };
   const input = { ...args };
   const own: { confirmationToken?: string; credentialId?: string } = {};
   for (const member of DIRECT_MEMBERS) {
     if (Object.hasOwn(known, member)) continue;
-    const given = Object.keys(args).find(
-      (name) => nameKey(name) === nameKey(member) && !Object.hasOwn(known, name),
-    );
+    const given = others.find((name) => nameKey(name) === nameKey(member));
     if (given === undefined) continue;
     const value = args[given];
     if (typeof value !== 'string' && value !== null) continue;

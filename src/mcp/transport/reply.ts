@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { SECOND } from '../../lib/clock.ts';
 import type { GatehouseError } from '../../lib/errors.ts';
+import { memoByText } from '../../lib/memo.ts';
 
 /** Headers of every answer of an MCP endpoint, because its address may hold a token. */
 const ALWAYS = {
@@ -18,7 +19,11 @@ export interface Framing {
 }
 
 export function framingOf(accept = ''): Framing {
-  if (accept.trim() === '') return { json: true, events: true };
+  return accept.trim() === '' ? { json: true, events: true } : framingsOf(accept);
+}
+
+/** Cached, because clients send the same few headers with each request. */
+const framingsOf = memoByText(100, (accept): Framing => {
   const types = new Set(
     accept
       .toLowerCase()
@@ -30,7 +35,7 @@ export function framingOf(accept = ''): Framing {
     json: any || types.has('application/json') || types.has('application/*'),
     events: any || types.has('text/event-stream') || types.has('text/*'),
   };
-}
+});
 
 /** Sends JSON with its length, so that headers and body are one write. Parts are sent without a copy. */
 export function sendJson(
