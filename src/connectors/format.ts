@@ -49,19 +49,21 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
 /**
  * A parameter: a JSON Schema with further keywords. `required: true`: it must be given. `as`: its name on the wire; a
  * dotted name nests in a body, and in a header that is JSON. `style`: an array or object in a query or form: `comma`
- * a,b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}. `quote`: the text is quoted and escaped for a
- * query language. `spread: true`: the members of this object become members of the body. `encode`: the form that the app
- * expects for the value, in the query or the body. `prefix`: a text before the value in the body, such as
- * `gid://shopify/Order/`. `slashes: true`: slashes in a path parameter separate segments, such as those of a file's
- * name; none of them may be empty or a dot segment.
+ * a,b · `space` a b · `pipe` a|b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `indices` x[0]=a · `members` k=v ·
+ * `json` x={"k":1}; in a path, header or cookie an array is `comma`. `quote`: the text is quoted and escaped for a
+ * query language. `spread: true`: the members of this object become members of the body. `whole: true`: the value is
+ * the whole JSON body, such as a list. `encode`: the form that the app expects for the value, in the query or the body.
+ * `prefix`: a text before the value in the body, such as `gid://shopify/Order/`. `slashes: true`: slashes in a path
+ * parameter separate segments, such as those of a file's name; none of them may be empty or a dot segment.
  */
 const parameter = z
   .looseObject({
     required: z.union([z.boolean(), z.array(z.string())]).optional(),
     as: z.string().min(1).optional(),
-    style: z.enum(['comma', 'repeat', 'brackets', 'indices', 'json']).optional(),
+    style: z.enum(['comma', 'space', 'pipe', 'repeat', 'brackets', 'indices', 'members', 'json']).optional(),
     quote: z.enum(['single', 'double']).optional(),
     spread: z.literal(true).optional(),
+    whole: z.literal(true).optional(),
     encode: encode.optional(),
     prefix: z.string().min(1).max(200).optional(),
     slashes: z.literal(true).optional(),
@@ -174,6 +176,8 @@ const action = z.strictObject({
   path: parameters,
   query: parameters,
   headers: parameters,
+  /** Cookies; the header `Cookie` holds them all, next to one of the credential. */
+  cookies: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
   /**

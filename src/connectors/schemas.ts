@@ -4,7 +4,7 @@ import { asSchema } from './model-schema.ts';
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
 /** Our own keywords in a parameter, which are no JSON Schema. */
-const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix', 'slashes']);
+const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'whole', 'encode', 'prefix', 'slashes']);
 
 /** A record of `each` that could not be read. */
 const UNREAD: JsonSchema = {
@@ -19,8 +19,8 @@ const UNREAD: JsonSchema = {
   },
 };
 
-export type Place = 'path' | 'query' | 'headers' | 'body' | 'parts';
-export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'body'];
+export type Place = 'path' | 'query' | 'headers' | 'cookies' | 'body' | 'parts';
+export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'cookies', 'body'];
 
 /** Returns every parameter of an action with its place, in the order of the places. */
 export function parametersOf(

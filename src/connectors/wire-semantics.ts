@@ -1,6 +1,6 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { pagingOf, pagingParameters } from './schemas.ts';
+import { PLACES, pagingOf, pagingParameters } from './schemas.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */
@@ -10,6 +10,8 @@ export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: 
     ...nestingFaults(file, action, path),
     ...effectFaults(action, path),
     ...shapeFaults(file, action, path),
+    ...wholeFaults(file, action, path),
+    ...cookieFaults(action, path),
   ];
 }
 
@@ -31,6 +33,7 @@ function sameNames(file: ConnectorFile, action: ActionDefinition, path: string):
       ...fixed(action.fixed?.headers, 'headers'),
       ...paging('header'),
     ].map(([name, at]): Sent => [name.toLowerCase(), at]),
+    own(action.cookies, 'cookies'),
   ];
   return placed.flatMap((sent) =>
     sent.flatMap(([name, at], index) => {
@@ -92,6 +95,40 @@ function shapeFaults(file: ConnectorFile, action: ActionDefinition, path: string
     faults.push({ path: `${path}.paging`, rule: `"${name}" is no header that paging can set` });
   }
   return faults;
+}
+
+/** Returns the faults of a parameter that is the whole body, next to which nothing else can be in the body. */
+function wholeFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
+  const all = Object.entries(action.body);
+  const whole = all.find(([, parameter]) => parameter.whole);
+  const elsewhere = PLACES.filter((place) => place !== 'body').flatMap((place) =>
+    Object.entries(action[place])
+      .filter(([, parameter]) => parameter.whole)
+      .map(([name]) => ({ path: `${path}.${place}.${name}.whole`, rule: 'is for a parameter of the body' })),
+  );
+  if (!whole) return elsewhere;
+  const alone = all.length === 1 && Object.keys(action.fixed?.body ?? {}).length === 0;
+  const isJson = (action.bodyType ?? file.bodyType) === 'json' && action.graphql === undefined;
+  const paged = pagingParameters(file, action, 'body').length > 0;
+  if (
+    alone &&
+    isJson &&
+    !paged &&
+    action.wrap === undefined &&
+    action.idempotencyParam === undefined &&
+    action.bodyMap === undefined
+  )
+    return elsewhere;
+  const rule =
+    'is the whole JSON body, so there can be no other member, wrap, graphql, bodyMap or idempotencyParam';
+  return [...elsewhere, { path: `${path}.body.${whole[0]}.whole`, rule }];
+}
+
+/** Returns the faults of names that would end a cookie, or begin another one. */
+function cookieFaults({ cookies }: ActionDefinition, path: string): SemanticFault[] {
+  return Object.entries(cookies)
+    .filter(([name, { as }]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(as ?? name))
+    .map(([name]) => ({ path: `${path}.cookies.${name}.as`, rule: 'is no name of a cookie' }));
 }
 
 /** Returns a fault for a DELETE request that claims to read; a policy for reads would let it through. */

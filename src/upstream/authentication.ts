@@ -35,7 +35,11 @@ export async function applyAuthentication(
 
   const { headers, query, body, basic } = applyOf(scheme);
   for (const [name, template] of Object.entries(headers)) {
-    draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
+    const header = name.toLowerCase();
+    const text = headerValue(name, fillTemplate(template, value));
+    // One header holds the cookies of the action and of the credential.
+    const others = header === 'cookie' ? draft.headers[header] : undefined;
+    draft.headers[header] = others === undefined ? text : `${others}; ${text}`;
   }
   for (const [name, template] of Object.entries(query))
     setQuery(draft.address, name, fillTemplate(template, value));

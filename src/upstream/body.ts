@@ -24,7 +24,8 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     pagedIn(call, 'body') !== undefined ||
     sendsBody(action.definition);
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
-  return bodyWith(call, ownMembers(call));
+  const whole = Object.entries(action.definition.body).find(([, parameter]) => parameter.whole);
+  return whole ? wholeBody(call.input[whole[0]]) : bodyWith(call, ownMembers(call));
 }
 
 /**
@@ -133,6 +134,12 @@ function jsonBody(members: JsonObject): Body {
 /** Returns a list of records, for apps whose writes take several. Authentication may add nothing to it. */
 function jsonList(records: Json[]): Body {
   return { contentType: 'application/json', content: () => JSON.stringify(records) };
+}
+
+/** Returns a body that is one value; none where the caller gives none. Authentication may add nothing to it. */
+function wholeBody(value: Json | undefined): Body | undefined {
+  if (value === undefined) return undefined;
+  return { contentType: 'application/json', content: () => JSON.stringify(value) };
 }
 
 function formBody(members: JsonObject, styles: Styles): Body {

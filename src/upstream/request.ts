@@ -163,7 +163,7 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   const prefix = base.path.replace(/\/?(\?.*)?$/, '');
   const path =
     prefix +
-    fillTemplate(laterPath ?? action.path, (name) => pathValue(name, input[name], definition.path[name]));
+    fillTemplate(laterPath ?? action.path, (name) => pathText(name, input[name], definition.path[name]));
   assertPathUnchanged(action.path, base.origin, path);
   const query = new URLSearchParams();
   const own = laterPath === undefined ? definition : undefined;
@@ -192,6 +192,13 @@ function assertPathUnchanged(template: string, origin: string, path: string): vo
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
   throw inputFault(template, 'the parameters would change the path');
+}
+
+/** Returns a list as its values between commas, which stay commas there. */
+function pathText(name: string, value: Json | undefined, parameter?: Parameter): string {
+  return Array.isArray(value) && value.length > 0
+    ? value.map((one) => pathValue(name, one)).join(',')
+    : pathValue(name, value, parameter);
 }
 
 /** Returns one path segment, or a part of one; several only for parameters with `slashes`. */
@@ -250,7 +257,20 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
     nested[header] = members;
     addHeader(headers, name, { parameter: { as: header }, given: members });
   }
-  return headers;
+  const cookies = cookiesOf(call);
+  return cookies === '' ? headers : { ...headers, cookie: cookies };
+}
+
+/** Returns the cookies of a call; encoded, so that no value can add one. */
+function cookiesOf({ action, input }: UpstreamCall): string {
+  return Object.entries(action.definition.cookies)
+    .flatMap(([name, parameter]) => {
+      const given = input[name];
+      if (given === undefined || given === null) return [];
+      const text = typeof given === 'string' ? given : JSON.stringify(given);
+      return [`${parameter.as ?? name}=${encodeURIComponent(text.toWellFormed())}`];
+    })
+    .join('; ');
 }
 
 function addHeader(
@@ -260,7 +280,13 @@ function addHeader(
 ): void {
   const header = (parameter.as ?? name.replaceAll('_', '-')).toLowerCase();
   if (FORBIDDEN_HEADERS.has(header)) throw inputFault(name, `the header ${header} is never taken from input`);
-  headers[header] = headerValue(name, typeof given === 'string' ? given : asciiJson(given));
+  headers[header] = headerValue(name, headerText(parameter, given));
+}
+
+function headerText({ style }: Parameter, given: Json): string {
+  if (typeof given === 'string') return given;
+  if (style !== 'comma' || !Array.isArray(given)) return asciiJson(given);
+  return given.map((one) => (typeof one === 'string' ? one : asciiJson(one))).join(',');
 }
 
 /** Returns JSON that a header can carry. */

@@ -12,7 +12,8 @@ export function queryPairs(
   // A text is already JSON, or the app accepts it as such.
   if (style === 'json') return [[wire, scalar(value)]];
   if (Array.isArray(value)) {
-    if (style === 'comma') return [[wire, value.map(text).join(',')]];
+    const between = style === undefined ? undefined : SEPARATORS[style];
+    if (between !== undefined) return [[wire, value.map(text).join(between)]];
     if (style === 'brackets' || style === 'indices') {
       return value.flatMap((item, index) =>
         queryPairs(`${wire}[${style === 'indices' ? index : ''}]`, item, { style }),
@@ -21,12 +22,23 @@ export function queryPairs(
     return value.map((item) => [wire, text(item)]);
   }
   if (isJsonObject(value)) {
+    if (style === 'members')
+      return Object.entries(value).flatMap(([key, member]) =>
+        member === null ? [] : queryPairs(key, member, { style: 'repeat' }),
+      );
     return Object.entries(value).flatMap(([key, member]) =>
       member === null ? [] : queryPairs(`${wire}[${key}]`, member, { style: style ?? 'brackets' }),
     );
   }
   return [[wire, text(value)]];
 }
+
+/** Styles that write a list as one text. */
+const SEPARATORS: { [style in NonNullable<Parameter['style']>]?: string } = {
+  comma: ',',
+  space: ' ',
+  pipe: '|',
+};
 
 /** Returns a text of a query language between quotes. */
 function quoted(text: string, quote: Parameter['quote'], escape: Escape | undefined): string {
