@@ -9,7 +9,8 @@ import { examplesFile, type ExamplesFile } from '../connectors/examples-format.t
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { LineOf } from '../connectors/lines.ts';
 import type { SemanticFault } from '../connectors/semantic-fault.ts';
-import { parseConnector, parseYaml, withLine } from '../connectors/parse.ts';
+import { overlayOf } from '../connectors/overlay.ts';
+import { parseWithOverlay, parseYaml, withLine } from '../connectors/parse.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -107,7 +108,7 @@ function print(file: string, checked: Checked): void {
 export async function checkFile(file: string): Promise<Checked> {
   const text = await read(file);
   const folder = basename(file) === CONNECTOR ? basename(dirname(resolve(file))) : undefined;
-  const parsed = parseConnector(text, file, folder);
+  const parsed = parseWithOverlay({ text, file, id: folder, overlay: overlayOf(file) });
   if (!parsed.definition)
     return { connectorId: undefined, actions: 0, ...noReplays, faults: parsed.faults, unverified: [] };
   const { definition, lineOf } = parsed;

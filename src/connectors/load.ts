@@ -4,6 +4,7 @@ import { catalogOf, ConnectorFileError, hostingOf, SANDBOX_ID, type ChangeableCa
 import { lazyConnector, type ConnectorHead } from './compile.ts';
 import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
+import { overlayOf, overlayPath } from './overlay.ts';
 import { readShipped } from './shipped.ts';
 import { sha256 } from '../lib/sha256.ts';
 
@@ -41,7 +42,9 @@ export async function loadCatalog({
     const { test = false, path = '' } = byId.get(head.id) ?? {};
     return hostingOf(head, test, path);
   };
-  const cachePath = cacheFolder && join(cacheFolder, cacheName(files.map(({ path }) => path)));
+  const overlays = files.map(({ path }) => overlayPath(path)).filter((path) => existsSync(path));
+  const cachePath =
+    cacheFolder && join(cacheFolder, cacheName([...files.map(({ path }) => path), ...overlays]));
   const cached = cachePath && readCached(cachePath);
   if (cached)
     return catalogOf(
@@ -67,13 +70,14 @@ async function readDefinitions(
   const faults: FileFault[] = [];
   for (const file of files) {
     const text = readFileSync(file.path, 'utf8');
+    const overlay = overlayOf(file.path);
     const known = shipped.get(sha256(text));
-    if (known?.head.id === file.id) {
+    if (!overlay && known?.head.id === file.id) {
       definitions.push(known);
       continue;
     }
-    const { parseConnector } = await import('./parse.ts');
-    const parsed = parseConnector(text, file.path, file.id);
+    const { parseWithOverlay } = await import('./parse.ts');
+    const parsed = parseWithOverlay({ text, file: file.path, id: file.id, overlay });
     if (parsed.definition) definitions.push(toCached(parsed.definition));
     else faults.push(...parsed.faults);
   }

@@ -2,12 +2,16 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import { checkSemantics } from './semantics.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
+import { depthOf, merged, type Overlay } from './overlay.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
 import { faultsOf, thrownMessage } from '../lib/errors.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
+
+/** Characters from which on a JSON text is read as JSON. */
+const LARGE_JSON = 100_000;
 
 export type Parsed = { definition: ConnectorFile; faults: []; lineOf: LineOf } | Faulty;
 
@@ -21,9 +25,38 @@ interface Faulty {
  * returned together. `id` is the folder's name, which the file's own must equal.
  */
 export function parseConnector(text: string, file: string, id?: string): Parsed {
-  const value = parseYaml(text, file);
-  if ('faults' in value) return value;
-  return parseValue(value, file, id);
+  return parseWithOverlay({ text, file, id, overlay: undefined });
+}
+
+/** The same with the changes of an overlay. A fault names the file that sets the member, with its line. */
+export function parseWithOverlay({
+  text,
+  file,
+  id,
+  overlay,
+}: {
+  text: string;
+  file: string;
+  id: string | undefined;
+  overlay: Overlay | undefined;
+}): Parsed {
+  const base = parseYaml(text, file);
+  if ('faults' in base) return base;
+  const changes = overlay && parseYaml(overlay.text, overlay.file);
+  if (changes && 'faults' in changes) return changes;
+  if (!overlay || !changes) return parseValue(base, file, id);
+  const { lineOf } = base;
+  const parsed = checkDefinition(merged(base.value, changes.value), file, id);
+  if (parsed.definition) return { definition: parsed.definition, faults: [], lineOf };
+  const isOfOverlay = ({ path }: FileFault) =>
+    depthOf(changes.value, path) >= Math.max(1, depthOf(base.value, path));
+  return faulty(
+    parsed.faults.map((fault) =>
+      isOfOverlay(fault)
+        ? withLine({ ...fault, file: overlay.file }, changes.lineOf)
+        : withLine(fault, lineOf),
+    ),
+  );
 }
 
 /** Works like parseConnector(), for a file that was already read as YAML or JSON. */
@@ -32,7 +65,7 @@ export function parseValue(
   file: string,
   id?: string,
 ): Parsed {
-  const parsed = readFile(value, file, id);
+  const parsed = checkDefinition(value, file, id);
   if (!parsed.definition) return faulty(parsed.faults.map((fault) => withLine(fault, lineOf)));
   return { definition: parsed.definition, faults: [], lineOf };
 }
@@ -43,7 +76,12 @@ export function withLine(fault: FileFault, lineOf: LineOf): FileFault {
   return { file, line: lineOf(path), path, rule };
 }
 
-function readFile(value: unknown, file: string, id: string | undefined) {
+/** Checks a connector file that is an object already, in the steps of parseConnector(). */
+export function checkDefinition(
+  value: unknown,
+  file: string,
+  id?: string,
+): { definition: ConnectorFile; faults: [] } | Faulty {
   const hidden = hiddenFaults(value, file, '');
   if (hidden.length > 0) return faulty(hidden);
   const parsed = connectorFile.safeParse(value, { reportInput: true });
@@ -53,7 +91,7 @@ function readFile(value: unknown, file: string, id: string | undefined) {
   if (id !== undefined && parsed.data.id !== id) {
     faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
   }
-  return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults };
+  return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults: [] };
 }
 
 /**
@@ -75,6 +113,9 @@ function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
 
 /** Returns the value of a YAML text without duplicate keys or tags, or its faults with line and column. */
 export function parseYaml(text: string, file: string): { value: unknown; lineOf: LineOf } | Faulty {
+  const json = largeJson(text);
+  // The lines are only needed where there is a fault.
+  if (json) return { value: json, lineOf: (path) => lineIn(text, path) };
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -99,6 +140,27 @@ export function parseYaml(text: string, file: string): { value: unknown; lineOf:
     const rule = thrownMessage(error);
     return faulty([{ file, path: '', rule: `cannot be read: ${rule}` }]);
   }
+}
+
+/**
+ * Returns the object of a long JSON text after lines of comments, such as an imported file. As YAML, a megabyte takes
+ * two seconds.
+ */
+function largeJson(text: string): object | undefined {
+  if (text.length < LARGE_JSON) return undefined;
+  const start = /^(?:#[^\n]*\n|\s*\n)*/.exec(text)?.[0].length ?? 0;
+  if (text[start] !== '{') return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(start));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function lineIn(text: string, path: string): number | undefined {
+  const lines = new LineCounter();
+  return lineFinder(parseDocument(text, { lineCounter: lines }).contents, lines)(path);
 }
 
 function faulty(faults: FileFault[]): Faulty {

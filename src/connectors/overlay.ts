@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/* A person's changes to a connector file, in a file next to it that no import touches. */
+
+const OVERLAY = 'overlay.yaml';
+
+export interface Overlay {
+  file: string;
+  text: string;
+}
+
+/** Returns the path of the overlay next to a connector file, whether it exists or not. */
+export function overlayPath(file: string): string {
+  return join(dirname(file), OVERLAY);
+}
+
+/**
+ * Returns the overlay next to a connector file; undefined where there is none.
+ * @throws where it exists and cannot be read.
+ */
+export function overlayOf(file: string): Overlay | undefined {
+  const path = overlayPath(file);
+  try {
+    return { file: path, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return undefined;
+    throw error;
+  }
+}
+
+/** Merges an overlay into a value as RFC 7396 says: objects member by member, `null` removes, all else replaces. */
+export function merged(value: unknown, overlay: unknown): unknown {
+  if (!isObject(overlay)) return overlay;
+  const members = new Map(Object.entries(isObject(value) ? value : {}));
+  for (const [name, change] of Object.entries(overlay)) {
+    if (change === null) members.delete(name);
+    else members.set(name, merged(members.get(name), change));
+  }
+  return Object.fromEntries(members);
+}
+
+/** Returns how many members of a dotted path a value has, from its top. */
+export function depthOf(value: unknown, path: string): number {
+  let at = value;
+  let depth = 0;
+  for (const name of path.split('.')) {
+    if (!isObject(at) || !Object.hasOwn(at, name)) return depth;
+    at = at[name];
+    depth++;
+  }
+  return depth;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
