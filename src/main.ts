@@ -143,9 +143,51 @@ function addConnectors(program: Command, done: (code: number) => void): void {
       const { checkConnector } = await import('./cli/connectors-check.ts');
       done(await checkConnector(file, { json: json === true }));
     });
+  connectors
+    .command('import')
+    .description('Make a connector of an OpenAPI document (2.0, 3.0 or 3.1, JSON or YAML), or update it.')
+    .argument('<file>', 'path of the document; $ref may lead to files in its folder')
+    .requiredOption('--into <folder>', 'folder of connectors; the file is <folder>/<id>/connector.yaml')
+    .option('--id <id>', "id of the connector (default: made from the document's title)")
+    .option('--tag <tag>', 'only operations with this tag; may be repeated', collect)
+    .option('--path <path>', 'only this path; * stands for any characters; may be repeated', collect)
+    .option('--method <method>', 'only this method; may be repeated', collect)
+    .option('--accept-breaking', 'also write changes that break callers')
+    .option('--overwrite', 'replace changes that were made in connector.yaml itself')
+    .option('--dry-run', 'write nothing')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', IMPORT_HELP)
+    .action(async (document: string, options: ImportFlags) => {
+      const { importConnector } = await import('./cli/connectors-import.ts');
+      const { into, id, tag, path, method, acceptBreaking, overwrite, dryRun, json } = options;
+      done(
+        await importConnector({
+          document,
+          into,
+          id,
+          include: { tags: tag, paths: path, methods: method },
+          acceptBreaking: acceptBreaking === true,
+          overwrite: overwrite === true,
+          dryRun: dryRun === true,
+          json: json === true,
+        }),
+      );
+    });
 }
 
-function collect(value: string, earlier: string[]): string[] {
+interface ImportFlags {
+  into: string;
+  id?: string;
+  tag?: string[];
+  path?: string[];
+  method?: string[];
+  acceptBreaking?: boolean;
+  overwrite?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+function collect(value: string, earlier: string[] = []): string[] {
   return [...earlier, value];
 }
 
@@ -202,6 +244,16 @@ const CHECK_HELP = `
 Examples:
   $ gatehouse connectors check data/connectors/sandbox/connector.yaml
   $ gatehouse connectors check my-app/connector.yaml --json`;
+
+const IMPORT_HELP = `
+Prints which operations were left out and why, and which parts were approximated. A second import keeps the names of
+actions and the changes in <folder>/<id>/overlay.yaml, and prints the difference. Exit code 3: the update would break
+callers, and nothing was written.
+
+Examples:
+  $ gatehouse connectors import petstore.yaml --into my-connectors
+  $ gatehouse connectors import api.json --into my-connectors --id crm --tag contacts --method GET
+  $ gatehouse connectors import api.json --into my-connectors --id crm --accept-breaking`;
 
 const DOCTOR_HELP = `
 Exit code 1 when something fails; warnings do not count.

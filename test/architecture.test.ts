@@ -15,6 +15,7 @@ const ALLOWED: Record<string, string[]> = {
   'log.ts': [],
   'package.ts': [],
   connectors: ['lib', 'store'],
+  openapi: ['lib', 'connectors'],
   'base.ts': ['lib', 'store', 'crypto', 'config.ts', 'log.ts', 'connectors'],
   runtime: ['lib', 'store', 'config.ts', 'base.ts'],
   identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts', 'runtime'],

@@ -1,0 +1,91 @@
+import type { JsonSchema } from '../connectors/format.ts';
+import { readBody } from './body.ts';
+import type { Import, Written } from './context.ts';
+import { effectFor } from './effects.ts';
+import { isRecord, memberOf, textAt } from './node.ts';
+import type { Operation } from './operation.ts';
+import { findPaging, type FoundPaging } from './paging.ts';
+import { readParameters } from './parameters.ts';
+import { writtenPath } from './path.ts';
+import { readAnswer, type Answer } from './response.ts';
+import type { Security } from './security.ts';
+import { ownServer, type Server } from './servers.ts';
+import { plainText } from './texts.ts';
+
+const MAX_NAME = 80;
+const MAX_DESCRIPTION = 500;
+
+export interface ReadAction {
+  action: Written;
+  /** Headers by which the app recognises a repeated call, and variables of the operation's own address. */
+  idempotencyHeader: string | undefined;
+  variables: Server['variables'];
+}
+
+/**
+ * Returns the action of an operation.
+ * @throws LeftOut with the reason why it cannot be one.
+ */
+export function readAction(
+  context: Import,
+  operation: Operation,
+  { security, server }: { security: Security; server: Server },
+): ReadAction {
+  const answer = readAnswer(context, operation);
+  const paging = findPaging(context, operation, answer);
+  const paged = new Set(paging?.parameters);
+  const called = { ...operation, parameters: operation.parameters.filter((one) => !paged.has(one)) };
+  const read = readParameters(context, called, {
+    isCredential: (parameter) => security.supplies(operation, parameter),
+    isList: paging !== undefined,
+  });
+  const body = readBody(context, operation, read.names);
+  const { path, fixedQuery } = writtenPath(operation.path, read.pathNames);
+  const own = ownServer(context, [operation.node, operation.pathNode], server);
+  const effect = effectFor(operation);
+  const action: Written = {
+    ...titles(operation),
+    ...(effect === undefined ? {} : { effect }),
+    ...security.needs(operation),
+    request: `${operation.method} ${path}`,
+    ...(own === undefined ? {} : { baseUrl: own.baseUrl }),
+    ...read.members,
+    ...body,
+    ...fixedOf(body, fixedQuery, read.fixedHeaders),
+    ...(paging === undefined ? {} : { paging: paging.paging }),
+    ...responseOf(context, answer, paging),
+  };
+  return { action, idempotencyHeader: read.idempotencyHeader, variables: own?.variables ?? {} };
+}
+
+function titles({ node, method, path, tags }: Operation): Written {
+  const summary = plainText(textAt(node, 'summary'), MAX_NAME * 2);
+  const about = plainText(textAt(node, 'description'), MAX_DESCRIPTION);
+  const deprecated = memberOf(node, 'deprecated').value === true ? 'Deprecated. ' : '';
+  const words = about ?? summary ?? `${method} ${path}`.replaceAll(/[{}]/g, '');
+  const description = plainText(`${deprecated}${words}`, MAX_DESCRIPTION) ?? method;
+  const name = summary !== undefined && summary.length <= MAX_NAME ? { name: summary } : {};
+  const synonyms = tags.flatMap((tag) => plainText(tag, 60) ?? []).slice(0, 5);
+  return { ...name, description, ...(synonyms.length === 0 ? {} : { synonyms }) };
+}
+
+function fixedOf(body: Written, query: Record<string, string>, headers: Record<string, string>): Written {
+  const given = isRecord(body['fixed']) ? body['fixed'] : {};
+  const allHeaders = { ...headers, ...(isRecord(given['headers']) ? given['headers'] : {}) };
+  const fixed = {
+    ...(Object.keys(query).length > 0 ? { query } : {}),
+    ...(Object.keys(allHeaders).length > 0 ? { headers: allHeaders } : {}),
+  };
+  return Object.keys(fixed).length > 0 ? { fixed } : {};
+}
+
+function responseOf(context: Import, { schema, isFile }: Answer, paging: FoundPaging | undefined): Written {
+  if (isFile) return { response: { body: 'file' } };
+  if (!schema) return {};
+  const converted: JsonSchema = context.book.convert(paging ? paging.record : schema, 'output');
+  const written = {
+    ...(paging && paging.data !== '' ? { data: paging.data } : {}),
+    ...(Object.keys(converted).length > 0 ? { schema: converted } : {}),
+  };
+  return Object.keys(written).length > 0 ? { response: written } : {};
+}

@@ -1,0 +1,162 @@
+import { parseDocument } from 'yaml';
+import { invalidRequest, thrownMessage, type GatehouseError } from '../lib/errors.ts';
+import { isRecord, LeftOut, nodeAt, placeOf, type Node } from './node.ts';
+
+/** Deeper values are refused before they are walked. The deepest of the public documents that were measured has 41. */
+const MAX_DEPTH = 200;
+/** Values of one document with its aliases expanded. GitHub's 13 MB have 1.1 million. */
+const MAX_VALUES = 8_000_000;
+/** YAML is parsed at about 0.6 MB of text a second of CPU, JSON at 90 MB. */
+const MAX_YAML_BYTES = 8 * 1024 * 1024;
+/** A reference may lead to a reference, this many times. */
+const MAX_HOPS = 32;
+const MAX_ALIASES = 10_000;
+
+/** Reads a file next to the document, by its path relative to the document's folder. */
+export type ReadFile = (path: string) => string;
+
+/** A document with the files that it refers to. */
+export interface Documents {
+  root: Node;
+  /**
+   * Returns the node that a `$ref` leads to, over any number of references; the node itself where it has none.
+   * @throws LeftOut where it leads nowhere or to itself.
+   */
+  follow(node: Node): Node;
+  /** Returns the node that the `$ref` of a node leads to, over one reference; undefined where it has none. */
+  target(node: Node): Node | undefined;
+}
+
+/**
+ * Opens a document.
+ * @throws GatehouseError `invalid_request` for a text that is no JSON or YAML, and for references to other documents
+ * that may not be read.
+ */
+export function openDocuments(text: string, maxBytes: number, readFile: ReadFile | undefined): Documents {
+  let left = maxBytes;
+  const roots = new Map<string, Node>();
+  const open = (file: string, content: string): Node => {
+    left -= Buffer.byteLength(content);
+    if (left < 0)
+      throw documentFault(file === '' ? '(whole)' : file, `the document is over ${maxBytes >> 20} MiB`);
+    const root = { value: parseText(content, file), file, pointer: '' };
+    roots.set(file, root);
+    return root;
+  };
+  const root = open('', text);
+
+  const target = (node: Node): Node | undefined => {
+    if (!isRecord(node.value)) return undefined;
+    const { $ref: ref } = node.value;
+    if (ref === undefined) return undefined;
+    if (typeof ref !== 'string') throw new LeftOut(`${placeOf(node)}: $ref must be a text`);
+    const [path = '', pointer = ''] = splitRef(ref);
+    const file = path === '' ? node.file : relativeFile(node, path);
+    const found = nodeAt(roots.get(file) ?? open(file, readOther(node, file)), pointer);
+    if (!found) throw new LeftOut(`${placeOf(node)}: $ref "${shortened(ref)}" leads nowhere`);
+    return found;
+  };
+
+  function readOther(node: Node, file: string): string {
+    if (!readFile)
+      throw documentFault(
+        placeOf(node),
+        `$ref to "${shortened(file)}" leaves the document; bundle it into one document first`,
+      );
+    try {
+      return readFile(file);
+    } catch (error) {
+      throw documentFault(placeOf(node), `$ref to "${shortened(file)}": ${thrownMessage(error)}`);
+    }
+  }
+
+  const follow = (node: Node): Node => {
+    let at = node;
+    for (let hops = 0; hops < MAX_HOPS; hops++) {
+      const next = target(at);
+      if (!next) return at;
+      at = next;
+    }
+    throw new LeftOut(`${placeOf(node)}: $ref leads to itself`);
+  };
+  return { root, follow, target };
+}
+
+function splitRef(ref: string): [path: string, pointer: string] {
+  const hash = ref.indexOf('#');
+  return hash < 0 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
+}
+
+/** Returns the path of another file relative to the document's folder; `..` stays for the reader to judge. */
+function relativeFile(node: Node, path: string): string {
+  if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path))
+    throw documentFault(placeOf(node), `$ref to the address "${shortened(path)}" is not followed`);
+  const parts = path.startsWith('/') ? [] : node.file.split('/').slice(0, -1);
+  for (const part of decodeURI(path).split('/')) {
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (part !== '.' && part !== '') parts.push(part);
+  }
+  return path.startsWith('/') ? `/${parts.join('/')}` : parts.join('/');
+}
+
+/** Returns the refusal of a whole document, with the place in it. */
+export function documentFault(place: string, rule: string): GatehouseError {
+  return invalidRequest([{ field: place, rule }], 'The OpenAPI document');
+}
+
+function parseText(text: string, file: string): unknown {
+  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
+  const value = /^\s*[{[]/.test(plain) ? parseJsonOrYaml(plain, file) : parseYaml(plain, file);
+  checkSize(value, file);
+  return value;
+}
+
+function parseJsonOrYaml(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // A flow mapping of YAML also begins with a brace, but a large text is JSON with a mistake.
+    if (text.length < 65_536 && !/^\s*\{\s*"/.test(text)) return parseYaml(text, file);
+    throw documentFault(file || '(whole)', `is not valid JSON: ${thrownMessage(error)}`);
+  }
+}
+
+function parseYaml(text: string, file: string): unknown {
+  const where = file || '(whole)';
+  if (Buffer.byteLength(text) > MAX_YAML_BYTES)
+    throw documentFault(where, 'YAML may have at most 8 MiB; convert the document to JSON');
+  try {
+    const document = parseDocument(text, { uniqueKeys: true, version: '1.2', merge: true });
+    const [error] = document.errors;
+    if (error) throw documentFault(where, `is not valid YAML: ${error.message.split('\n')[0]}`);
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    return value;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'GatehouseError') throw error;
+    throw documentFault(where, `cannot be read: ${thrownMessage(error)}`);
+  }
+}
+
+/**
+ * Checks depth and number of the values, without recursion. Aliases of YAML share values, so a value counts once for
+ * each place.
+ */
+function checkSize(root: unknown, file: string): void {
+  const stack: [value: unknown, depth: number][] = [[root, 0]];
+  let count = 0;
+  for (let entry = stack.pop(); entry; entry = stack.pop()) {
+    const [value, depth] = entry;
+    if (++count > MAX_VALUES)
+      throw documentFault(
+        file || '(whole)',
+        `holds more than ${MAX_VALUES} values once aliases are expanded`,
+      );
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth >= MAX_DEPTH) throw documentFault(file || '(whole)', `nests deeper than ${MAX_DEPTH} levels`);
+    for (const member of Object.values(value)) stack.push([member, depth + 1]);
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

@@ -1,0 +1,229 @@
+import type { ConnectorFile, JsonSchema } from '../connectors/format.ts';
+import { checkDefinition } from '../connectors/parse.ts';
+import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
+import { readAction, type ReadAction } from './action.ts';
+import type { Import, Written } from './context.ts';
+import { documentFault, openDocuments, type ReadFile } from './documents.ts';
+import { actionIdOf, distinctId, snakeCase } from './names.ts';
+import { isRecord, LeftOut, memberOf, textAt } from './node.ts';
+import { isChosen, methodsOf, readOperation, type Include, type Operation } from './operation.ts';
+import { createReporter, type Report } from './report.ts';
+import { messagePaths } from './response.ts';
+import { mergedSides, neededSchemas, renameRefs } from './schema-sides.ts';
+import { limitWeight } from './schema-weight.ts';
+import { createSchemaBook } from './schemas.ts';
+import { readSecurity } from './security.ts';
+import { readServer, websiteOf } from './servers.ts';
+import { plainText } from './texts.ts';
+
+export const MEBIBYTE = 1024 * 1024;
+/** Actions of one connector. GitHub has 1,223 operations. */
+const MAX_OPERATIONS = 5000;
+const MAX_MESSAGE_PATHS = 4;
+
+export interface ImportOptions {
+  /** Id of the connector; default: made from the document's title. */
+  id?: string | undefined;
+  include?: Include | undefined;
+  /** Most bytes of the document with the files that it refers to. */
+  maxBytes: number;
+  /** Reads a file that a `$ref` names, by its path relative to the document; absent where none may be read. */
+  readFile?: ReadFile | undefined;
+  /**
+   * Returns the earlier import under an id, whose action ids stay, and whose choice counts where `include` is absent.
+   */
+  previous?: ((id: string) => Previous | undefined) | undefined;
+  /** Today as YYYY-MM-DD, the day on which the document was read. */
+  today: string;
+}
+
+interface Previous {
+  actions: ConnectorFile['actions'];
+  include: Include;
+}
+
+export interface Imported {
+  /** The connector file as it is written, without defaults. */
+  written: Written;
+  /** The same, checked. */
+  definition: ConnectorFile;
+  /** The choice of operations that was in force. */
+  include: Include;
+  report: Report;
+}
+
+/**
+ * Makes a connector of an OpenAPI document (2.0, 3.0 or 3.1, JSON or YAML).
+ * @throws GatehouseError `invalid_request` with the place in the document, where it cannot be read as a whole or holds
+ * no operation that can be imported.
+ */
+export function importOpenApi(text: string, options: ImportOptions): Imported {
+  const documents = openDocuments(text, options.maxBytes, options.readFile);
+  const { root } = documents;
+  const reporter = createReporter();
+  const book = createSchemaBook(documents, reporter);
+  const context: Import = { documents, book, reporter, isSwagger2: versionOf(root.value) === '2' };
+  const about = aboutOf(context, options);
+  const previous = options.previous?.(about.id);
+  const include = options.include ?? previous?.include ?? {};
+  const operations = chosenOperations(context, include);
+  const server = readServer(context);
+  const security = readSecurity(context);
+  const actions = new Map<string, Written>();
+  const ids = previousIds(previous?.actions);
+  const taken = new Set(ids.values());
+  const messages = new Map<string, number>();
+  let idempotencyHeader: string | undefined;
+  let variables = server.variables;
+  for (const operation of operations) {
+    const read = attempt(context, operation, () => readAction(context, operation, { security, server }));
+    if (!read) continue;
+    actions.set(freeId(operation, read, { ids, taken, actions }), read.action);
+    idempotencyHeader ??= read.idempotencyHeader;
+    variables = { ...read.variables, ...variables };
+    for (const path of messagePaths(context, operation)) messages.set(path, (messages.get(path) ?? 0) + 1);
+  }
+  if (actions.size === 0) throw noAction(reporter.report);
+  reporter.report.imported = actions.size;
+
+  const schemes = security.schemes();
+  for (const action of actions.values()) dropCommonNeeds(action, schemes);
+  const written = withSchemas(context, {
+    ...about,
+    website: websiteOf(root, server),
+    baseUrl: server.baseUrl,
+    ...(Object.keys(variables).length > 0 ? { variables } : {}),
+    authentication: schemes,
+    ...(idempotencyHeader === undefined ? {} : { idempotencyHeader }),
+    ...(messages.size > 0 ? { errors: { message: mostNamed(messages) } } : {}),
+    actions: Object.fromEntries([...actions].map(([id, action]) => [id, action])),
+  });
+  const checked = checkDefinition(written, 'connector.yaml', options.id);
+  if (!checked.definition)
+    throw invalidRequest(
+      checked.faults.map(({ path, rule }) => ({ field: path || '(whole)', rule })),
+      'The connector made from the document',
+    );
+  return { written, definition: checked.definition, include, report: reporter.report };
+}
+
+function versionOf(document: unknown): '2' | '3' {
+  if (!isRecord(document)) throw documentFault('(whole)', 'must be an object');
+  const { swagger, openapi } = document;
+  if (swagger === '2.0' || swagger === 2) return '2';
+  if (typeof openapi === 'string' && /^3\.[01]\.\d+/.test(openapi)) return '3';
+  const rule = 'must be an OpenAPI document with `swagger: "2.0"`, or `openapi: 3.0.x` or 3.1.x';
+  throw documentFault(openapi === undefined ? 'swagger' : 'openapi', rule);
+}
+
+function chosenOperations(context: Import, include: Include): Operation[] {
+  const { documents, reporter } = context;
+  const paths = memberOf(documents.root, 'paths');
+  if (paths.value !== undefined && !isRecord(paths.value))
+    throw documentFault('#/paths', 'must be an object');
+  const all = methodsOf(documents);
+  const chosen = all.filter((one) => isChosen(one, include));
+  reporter.report.operations = all.length;
+  reporter.report.notChosen = all.length - chosen.length;
+  if (chosen.length > MAX_OPERATIONS) {
+    const rule = `has ${chosen.length} operations; a connector can have ${MAX_OPERATIONS}. Choose some by tag, path or method`;
+    throw documentFault('#/paths', rule);
+  }
+  return chosen.flatMap((one) => attempt(context, one, () => readOperation(documents, one)) ?? []);
+}
+
+/** Returns the result, or undefined after a line in the report. */
+function attempt<T>({ reporter }: Import, { method, path }: { method: string; path: string }, read: () => T) {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof LeftOut)) throw error;
+    reporter.leaveOut(`${method} ${path}`, error.message);
+    return undefined;
+  }
+}
+
+function previousIds(actions: ConnectorFile['actions'] = {}): Map<string, string> {
+  return new Map(Object.entries(actions).map(([id, { request }]) => [signature(request), id]));
+}
+
+/** Names of path parameters may change without another meaning. */
+function signature(request: string): string {
+  return request.replaceAll(/\{\w+\}/g, '{}');
+}
+
+/** Returns the id of an action: that of an earlier import, else the operation's own, made distinct where needed. */
+function freeId(
+  operation: Operation,
+  { action }: ReadAction,
+  { ids, taken, actions }: { ids: Map<string, string>; taken: Set<string>; actions: Map<string, Written> },
+): string {
+  const earlier = ids.get(signature(String(action['request'])));
+  if (earlier !== undefined && !actions.has(earlier)) return earlier;
+  const own = actionIdOf(operation);
+  if (!actions.has(own) && !taken.has(own)) return own;
+  return distinctId(own, operation);
+}
+
+function noAction({ operations, leftOut, notChosen }: Report): GatehouseError {
+  if (operations === 0) return documentFault('#/paths', 'holds no operation');
+  if (leftOut.length === 0)
+    return documentFault('#/paths', `none of its ${notChosen} operations is chosen by tag, path and method`);
+  const faults = leftOut.map(({ operation, reason }) => ({ field: operation, rule: reason }));
+  return invalidRequest(faults, 'The OpenAPI document holds no operation that a connector can call. It');
+}
+
+function aboutOf({ documents: { root } }: Import, { id, today }: ImportOptions) {
+  const info = memberOf(root, 'info');
+  const title = plainText(textAt(info, 'title'), 60) ?? 'Imported connector';
+  const version = plainText(textAt(info, 'version'), 40);
+  return {
+    id: id ?? (snakeCase(title).replaceAll('_', '-').slice(0, 32).replace(/-+$/, '') || 'imported'),
+    name: title,
+    description: plainText(textAt(info, 'description'), 300) ?? `The operations of ${title}.`,
+    categories: ['imported'],
+    sources: [
+      {
+        title: `OpenAPI document of ${title}${version === undefined ? '' : `, version ${version}`}`,
+        read: today,
+      },
+    ],
+  };
+}
+
+/** Removes the schemes of an action that any credential of the connector has. */
+function dropCommonNeeds(action: Written, schemes: readonly Written[]): void {
+  const { authentication: own } = action;
+  if (Array.isArray(own) && schemes.every(({ type }) => own.includes(type))) delete action['authentication'];
+}
+
+function mostNamed(messages: ReadonlyMap<string, number>): string[] {
+  return [...messages]
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .slice(0, MAX_MESSAGE_PATHS)
+    .map(([path]) => path);
+}
+
+/** Adds the schemas that the actions refer to. */
+function withSchemas({ book, reporter }: Import, file: Written): Written {
+  const named = book.named();
+  const roots = schemasOf(file['actions']);
+  limitWeight(named, roots, reporter);
+  const names = mergedSides(named);
+  const kept = new Map<string, JsonSchema>();
+  for (const [name, schema] of named) kept.set(names.get(name) ?? name, renameRefs(schema, names));
+  const schemas = neededSchemas(renameRefs(file['actions'], names), kept);
+  return Object.keys(schemas).length > 0 ? { ...file, schemas } : file;
+}
+
+/** Returns the schemas inside of the actions: every parameter, and every answer. */
+function schemasOf(actions: unknown): JsonSchema[] {
+  return Object.values(Object(actions)).flatMap((action) => {
+    if (!isRecord(action)) return [];
+    const places = ['path', 'query', 'headers', 'cookies', 'body'].flatMap((place) =>
+      Object.values(Object(action[place])),
+    );
+    const answer = isRecord(action['response']) ? [action['response']['schema']] : [];
+    return [...places, ...answer].filter(isRecord);
+  });
+}

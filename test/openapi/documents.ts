@@ -1,0 +1,23 @@
+import { importOpenApi, MEBIBYTE, type Imported, type ImportOptions } from '../../src/openapi/import.ts';
+
+/** Imports a document of a test with options of REST: one document, 10 MiB. */
+export function imported(document: object | string, options: Partial<ImportOptions> = {}): Imported {
+  const text = typeof document === 'string' ? document : JSON.stringify(document);
+  return importOpenApi(text, { maxBytes: 10 * MEBIBYTE, today: '2026-11-23', ...options });
+}
+
+/** Returns a document of OpenAPI 3.0 with these paths. */
+export function documentWith(paths: object, more: object = {}): object {
+  return {
+    openapi: '3.0.3',
+    info: { title: 'Desk', version: '1' },
+    servers: [{ url: 'https://api.desk.example' }],
+    paths,
+    ...more,
+  };
+}
+
+/** Returns an operation with a JSON answer. */
+export function operation(more: object = {}, answer: object = { type: 'object' }): object {
+  return { responses: { 200: { content: { 'application/json': { schema: answer } } } }, ...more };
+}
