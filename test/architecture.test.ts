@@ -145,6 +145,7 @@ const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/mcp-client\.ts$/ },
   { package: /^express$/, allowed: /^(http\/|sandbox\/|lib\/express-errors\.ts)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
+  { package: /^sax$/, allowed: /^lib\/xml\.ts$/ },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];
 

@@ -1,5 +1,6 @@
 import jsonata from 'jsonata';
 import { assertLinear } from '../lib/linear-pattern.ts';
+import { parseXml } from '../lib/xml.ts';
 import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { checkUse } from './file-check.ts';
@@ -39,6 +40,7 @@ export function compileFaults(file: ConnectorFile): SemanticFault[] {
         'is not a valid JSONata expression',
         () => action.bodyMap && parse(action.bodyMap),
       ),
+      faultOf(`${path}.xml`, 'is no XML', () => action.xml && parseXml(action.xml)),
       ...Object.entries(action.before?.fill ?? {}).map(([name, expression]) =>
         faultOf(`${path}.before.fill.${name}`, 'is not a valid JSONata expression', () => parse(expression)),
       ),

@@ -39,10 +39,11 @@ const escape = z.enum(['backslash', 'double']);
 export type Escape = z.infer<typeof escape>;
 
 /**
+ * `xml`: bodies are the document of the action's `xml`, and answers are XML.
  * `related` (RFC 2387): the members as JSON, followed by a file. The file is the part `content` (text) or `base64`,
  * with the media type in the part `contentType`.
  */
-const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
+const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related', 'xml']);
 
 // --- actions ---------------------------------------------------------------------------------------------------
 
@@ -135,12 +136,16 @@ const response = z.strictObject({
   /** JSON Schema of the value (of one record for a list). */
   schema: jsonSchema.optional(),
   /**
+   * `xml`: elements become members without their prefix, attributes `@name`, repeated elements lists, and texts stay
+   * texts. An action whose body type is `xml` answers in XML too.
    * `file`: any answer is the content of a file, as {contentType, size, text}, or base64 where it is no text.
    * `content`: the app answers in the content of MCP, {content: [blocks], structuredContent?, isError?} or {messages}
    * of a prompt. It may also answer {inputRequests, requestState?}, which are questions to the client. The answers are
    * in the next call's body as {inputResponses, requestState}.
    */
-  body: z.enum(['json', 'file', 'content']).default('json'),
+  body: z.enum(['json', 'xml', 'file', 'content']).default('json'),
+  /** Names of XML elements that are always lists, also where the answer has only one. */
+  lists: z.array(z.string().min(1)).default([]),
   /**
    * `events`: a slow answer may be a text/event-stream, whose event `result` is the body. Earlier events go to the
    * caller: `progress` ({progress, total?, message?}), `log` ({level, logger?, data}), `changed` ({lists: [tools |
@@ -222,6 +227,11 @@ const action = z.strictObject({
    * `input`, the caller's parameters, and `body`, the members that the file would send without it.
    */
   bodyMap: z.string().min(1).max(4000).optional(),
+  /**
+   * The document of an XML body, such as an envelope of SOAP. `{name}` in it is a member of the body, by its name on
+   * the wire. An element whose `{name}` has no value is left out, a list repeats it, and an object becomes its children.
+   */
+  xml: z.string().min(1).max(20_000).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),
   /**

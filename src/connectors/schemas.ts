@@ -43,9 +43,11 @@ export function sendsBody({
   fixed,
   graphql,
   idempotencyParam,
+  xml,
 }: ActionDefinition): boolean {
   return (
     graphql !== undefined ||
+    xml !== undefined ||
     idempotencyParam !== undefined ||
     email !== undefined ||
     bodyMap !== undefined ||

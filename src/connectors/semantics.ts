@@ -13,6 +13,7 @@ import { readFaults } from './reads-semantics.ts';
 import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
+import { xmlFaults } from './xml-semantics.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
 /** Names that templates of a scheme may use without a field. */
@@ -247,6 +248,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...readFaults(file, action, path),
     ...wireFaults(file, action, path),
     ...encodeFaults(file, action, path),
+    ...xmlFaults(file, action, path),
   );
   if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });

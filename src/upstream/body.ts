@@ -10,6 +10,7 @@ import { mapInput } from './expression.ts';
 import { setMember } from './members.ts';
 import { queryPairs } from './values.ts';
 import { inputFault, type Body } from './request-draft.ts';
+import { xmlBody } from './xml-body.ts';
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
@@ -33,14 +34,17 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
  * @throws GatehouseError `invalid_request` when the expression fails, or its value is no object.
  */
 export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body> {
-  const { definition } = call.action;
-  const body = ownMembers(call);
-  const mapped = await mapInput(expression, { input: call.input, body });
+  const mapped = await mapInput(expression, { input: call.input, body: ownMembers(call) });
   if (isJsonObject(mapped)) return bodyWith(call, mapped);
-  const isPlainJson =
-    definition.wrap === undefined && (definition.bodyType ?? call.connector.definition.bodyType) === 'json';
-  if (Array.isArray(mapped) && isPlainJson && definition.graphql === undefined) return jsonList(mapped);
+  if (Array.isArray(mapped) && takesList(call)) return jsonList(mapped);
   throw inputFault('input', "gives no object as the body by the connector's mapping");
+}
+
+/** Returns whether the body may be a list: plain JSON without a wrap. */
+function takesList({ connector, action: { definition } }: UpstreamCall): boolean {
+  const { wrap, graphql, xml } = definition;
+  const type = definition.bodyType ?? connector.definition.bodyType;
+  return type === 'json' && wrap === undefined && graphql === undefined && xml === undefined;
 }
 
 /** Returns the members that the file and the caller's values make; none for later pages at a path of their own. */
@@ -57,6 +61,7 @@ function bodyWith(call: UpstreamCall, members: JsonObject): Body {
   if (definition.graphql !== undefined) return graphqlBody(call, definition.graphql, members);
 
   const type = definition.bodyType ?? connector.definition.bodyType;
+  if (definition.xml !== undefined) return xmlBody(definition.xml, members);
   if (type === 'text') return textBody(members);
   if (definition.wrap === '[]') return jsonList([members]);
   const wrapped = wrappedIn(definition.wrap, members);

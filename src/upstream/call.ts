@@ -7,6 +7,7 @@ import type { Pause } from '../lib/json-steps.ts';
 import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
+import { XmlError } from '../lib/xml.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
 import { readEvents } from './event-stream.ts';
 import { parseAnswer } from './large-answers.ts';
@@ -16,6 +17,7 @@ import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
 import { retryAfterMs } from './response.ts';
 import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
+import { parseXmlAnswer, readsXml } from './xml-answer.ts';
 
 export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 
@@ -111,6 +113,7 @@ async function toAnswer(
   const type = headers['content-type'] ?? '';
   const reflected = secretsIn(bytes, secrets);
   const facts = { status, headers, secrets, reflected };
+  if (readsXml(call) && /xml/i.test(type) && !isBlank(bytes)) return xmlAnswer(call, facts, { bytes, pause });
   if (status < 300 && call.action.definition.response.body === 'file')
     return { ...facts, body: fileOf(type, bytes, reflected) };
   if (!isLarge && isBlank(bytes)) return { ...facts, body: null };
@@ -134,6 +137,31 @@ async function toAnswer(
       },
       cause: error,
     });
+  }
+}
+
+/** Returns an answer of XML. A secret may stand in it with entities, so all of them count as reflected. */
+async function xmlAnswer(
+  call: UpstreamCall,
+  facts: Omit<UpstreamAnswer, 'body'>,
+  { bytes, pause }: { bytes: Buffer; pause: Pause },
+): Promise<UpstreamAnswer> {
+  const { status, headers, secrets } = facts;
+  try {
+    const contentType = headers['content-type'] ?? '';
+    return {
+      ...facts,
+      reflected: secrets.map((secret) => secret.open()).filter((text) => text !== ''),
+      body: await parseXmlAnswer(call, { bytes, contentType, pause }),
+    };
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    if (status >= 300) return { ...facts, body: bytes.toString('utf8') };
+    throw new GatehouseError(
+      'upstream_failed',
+      `${call.connector.name} answered with XML that cannot be read: ${error.message}.`,
+      { details: { status, connectorId: call.connector.connectorId, reason: 'not_xml' }, cause: error },
+    );
   }
 }
 

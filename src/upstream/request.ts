@@ -15,6 +15,7 @@ import { composedTexts } from './compose.ts';
 import { encodedValue } from './encode.ts';
 import { headerValue, hrefOf, inputFault, setQuery, type Address, type Draft } from './request-draft.ts';
 import { queryPairs } from './values.ts';
+import { readsXml } from './xml-answer.ts';
 
 /** A complete, signed request. `secrets` are the live values in it, for the scrubber. */
 export interface BuiltRequest {
@@ -64,6 +65,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   }
   if (definition.response.stream === 'events')
     draft.headers['accept'] = 'text/event-stream, application/json';
+  if (readsXml(call)) draft.headers['accept'] = 'text/xml, application/xml';
   const secrets = await applyAuthentication(draft, call, { value, now });
   const { body } = draft;
   if (body) draft.headers['content-type'] ??= body.contentType;

@@ -6,6 +6,7 @@ import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
+import { readsXml } from './xml-answer.ts';
 import { mapValue } from './expression.ts';
 import { recordsIn } from './records.ts';
 import { failureOf, messagePaths } from './failure.ts';
@@ -41,11 +42,14 @@ function mapAnswer(
 
 /** Returns the value or records at the place that the file names; undefined when there are none, or no body. */
 export function placeOf(
-  { action }: Pick<UpstreamCall, 'action'>,
+  { connector, action }: Pick<UpstreamCall, 'connector' | 'action'>,
   { body }: Pick<UpstreamAnswer, 'body'>,
 ): Json | undefined {
   const { response } = action.definition;
   const found = response.data === '' && body === null ? undefined : valueAt(body, response.data);
+  // XML has no lists of one: there is one element.
+  if (action.list && found !== undefined && !Array.isArray(found) && readsXml({ connector, action }))
+    return found === '' || found === null ? [] : [found];
   const isShaped = response.keyedBy !== undefined || response.columns !== undefined;
   return isShaped && found !== undefined ? recordsIn(response, found, body) : found;
 }
@@ -58,6 +62,7 @@ export function placeOf(
 function emptyList({ connector, action }: UpstreamCall, { status, body }: UpstreamAnswer): Json[] {
   if (status === 204) return [];
   const { data, whenEmpty } = action.definition.response;
+  if (readsXml({ connector, action }) && isEmptyInXml(body, data)) return [];
   if (whenEmpty && isJsonObject(body) && Object.keys(body).every((name) => whenEmpty.includes(name)))
     return [];
   const place = data === '' ? 'its body' : `"${data}"`;
@@ -66,6 +71,13 @@ function emptyList({ connector, action }: UpstreamCall, { status, body }: Upstre
     `${connector.name} answered without a list of records: there is nothing at ${place}.`,
     { details: { status, connectorId: connector.connectorId, reason: 'no_list' } },
   );
+}
+
+/** Returns whether XML has an empty list at a path: its parent without children, or without these children. */
+function isEmptyInXml(body: Json, path: string): boolean {
+  const names = path.split('.');
+  const parents = names.slice(1).map((_, index) => valueAt(body, names.slice(0, index + 1).join('.')));
+  return parents.at(-1) !== undefined || parents.some((parent) => parent === '' || parent === null);
 }
 
 /**

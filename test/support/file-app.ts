@@ -16,7 +16,7 @@ export interface Arrived {
   body: string;
 }
 
-/** The app's answer: a text is sent unchanged, any other body as JSON. */
+/** The app's answer: a text or buffer is sent unchanged, any other body as JSON. */
 export interface AppAnswer {
   status?: number;
   headers?: Record<string, string | string[]>;
@@ -72,7 +72,7 @@ export async function startFileApp(
     };
     seen.push(arrived);
     const { status = 200, headers = {}, body = {} } = await app.answer(arrived);
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const type = typeof body === 'string' ? 'text/plain' : 'application/json';
     res.writeHead(status, { 'content-type': type, ...headers }).end(text);
   });
