@@ -1,4 +1,5 @@
 import { type Connector, SANDBOX_ID } from '../connectors/catalog.ts';
+import { bindingOf } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
 import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
@@ -67,7 +68,10 @@ export async function beginAuthorization(
         session_id: session.sessionId,
         connector_id: connectorId,
         type: scheme.type,
-        sealed: context.keys.sealJson({ verifier, values }, stateBinding(stateHash)),
+        sealed: context.keys.sealJson(
+          { verifier, values, origins: bindingOf(connector) },
+          stateBinding(stateHash),
+        ),
         expires_at: now + STATE_MS,
         created_at: now,
       })

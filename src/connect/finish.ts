@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import type { Connector } from '../connectors/catalog.ts';
+import { bindingOf } from '../connectors/origins.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
 import { assertSameAccount } from '../credentials/account-change.ts';
@@ -54,7 +55,11 @@ export async function finishAuthorization(
   return { session: consent.session, outcome };
 }
 
-const sealedState = z.object({ verifier: z.string(), values: z.record(z.string(), z.string()) });
+const sealedState = z.object({
+  verifier: z.string(),
+  values: z.record(z.string(), z.string()),
+  origins: z.string().default(''),
+});
 
 async function takeState(context: Context, { connectorId, query, browserId }: Callback): Promise<Consent> {
   const [state = '', ...others] = query.getAll('state');
@@ -81,7 +86,13 @@ async function takeState(context: Context, { connectorId, query, browserId }: Ca
   const connector = context.catalog.connector(session.environment, connectorId);
   const scheme = connector?.definition.authentication.find((one) => one.type === row.type);
   if (!connector || scheme?.type !== 'oauth2') throw stateInvalid();
-  const { verifier, values } = context.keys.openJson(sealedState, row.sealed, stateBinding(stateHash));
+  const { verifier, values, origins } = context.keys.openJson(
+    sealedState,
+    row.sealed,
+    stateBinding(stateHash),
+  );
+  // A custom connector that changed during the consent would get the code of another app.
+  if (origins !== bindingOf(connector)) throw stateInvalid();
   return { session, connector, scheme, values, verifier };
 }
 

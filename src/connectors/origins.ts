@@ -1,3 +1,5 @@
+import { memoByObject } from '../lib/memo.ts';
+import type { Connector } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 import { fillTemplate } from './templates.ts';
 
@@ -9,9 +11,30 @@ const PAGES = new Set(['website', 'docsUrl', 'sources']);
  * A name in an origin stands with its default, `https://{region=eu}.example.com`, because the default decides where a
  * call goes.
  */
-export function originsOf(file: ConnectorFile): string[] {
+export const originsOf = memoByObject((file: ConnectorFile): readonly string[] => {
   const templates = [file.baseUrl, ...addressesIn(file)];
   return [...new Set(templates.map((template) => originOf(file, template)))];
+});
+
+/**
+ * Returns the text that binds a secret to the origins of a custom connector. It is empty for a shipped one, whose file
+ * only a release changes.
+ */
+export function bindingOf({ custom, definition }: Pick<Connector, 'custom' | 'definition'>): string {
+  return custom ? JSON.stringify(originsOf(definition)) : '';
+}
+
+/**
+ * Returns whether a connector sends a secret only to the origins that it was bound to by bindingOf(). Another author
+ * may have made the connector again under the same id.
+ */
+export function keepsOrigins(
+  { custom, definition }: Pick<Connector, 'custom' | 'definition'>,
+  binding: string,
+): boolean {
+  if (binding === '') return !custom;
+  const bound: unknown = JSON.parse(binding);
+  return Array.isArray(bound) && originsOf(definition).every((origin) => bound.includes(origin));
 }
 
 /** Returns the values of all members whose name ends in `url`. */

@@ -7,7 +7,7 @@ import { valuesIfOpen } from './sealed-values.ts';
 
 type Led = Pick<
   Credential,
-  'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type' | 'account' | 'sealed'
+  'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type' | 'account' | 'sealed' | 'origins'
 >;
 
 /** `moved`: the same account at another address. */

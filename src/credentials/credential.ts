@@ -53,6 +53,8 @@ export function toCredential(row: Selectable<Tables['credentials']>) {
     /** Whether calls that name no credential use this one. */
     isDefault: row.is_default === 1,
     sealed: row.sealed,
+    /** The origins that the values may be sent to; see connectors/origins.ts. */
+    origins: row.origins,
     /** Rises with each change of `sealed`. */
     version: row.version,
     /** The granted scopes; null where the scheme has none. */

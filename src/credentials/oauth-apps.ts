@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { requireConnector, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import type { CredentialField } from '../connectors/format.ts';
+import { bindingOf, keepsOrigins } from '../connectors/origins.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { SANDBOX_CLIENT_ID } from '../lib/sandbox-names.ts';
@@ -13,6 +14,7 @@ import { scopesIn } from './credential.ts';
 import { forgetChoices } from './memory.ts';
 import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
+import { OTHER_ORIGIN } from './sealed-values.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
 export type OAuthApp = ReturnType<typeof toOAuthApp>;
@@ -38,6 +40,7 @@ export async function findOAuthApp(
     clientId: SANDBOX_CLIENT_ID,
     clientSecret: undefined,
     scopes: null,
+    origins: '',
     fields: {},
     createdAt: 0,
     updatedAt: 0,
@@ -65,6 +68,15 @@ export async function requireOAuthClient(
 ): Promise<OAuthClient> {
   const { connectorId, name } = connector;
   const app = await findOAuthApp(context, environment, connectorId);
+  if (app && !keepsOrigins(connector, app.origins))
+    throw new GatehouseError(
+      'oauth_app_missing',
+      `The OAuth app for ${name} in ${environment} was stored for another address than the connector has now.`,
+      {
+        details: { connectorId, environment, reason: OTHER_ORIGIN },
+        fix: `Store it again with PUT /api/connectors/${connectorId}/oauth-app.`,
+      },
+    );
   if (app) {
     const { clientId, clientSecret, scopes } = app;
     const fields = { ...defaultsOf(fieldsOfApp(connector)), ...app.fields };
@@ -104,9 +116,11 @@ export async function saveOAuthApp(
     throw invalidRequest(here, 'The OAuth app');
   }
   const now = context.clock.now();
+  const bound = { connector_id: connectorId, client_id: input.clientId, origins: bindingOf(connector) };
   const set = {
     client_id: input.clientId,
-    sealed: context.keys.seal(input.clientSecret ?? '', binding(environment, connectorId, input.clientId)),
+    origins: bound.origins,
+    sealed: context.keys.seal(input.clientSecret ?? '', binding({ environment, ...bound })),
     scopes: input.scopes ? JSON.stringify(input.scopes) : null,
     fields: JSON.stringify(values),
     updated_at: now,
@@ -154,7 +168,7 @@ export function oauthAppNotFound(connectorId: string): GatehouseError {
 }
 
 function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_apps']>) {
-  const secret = keys.open(row.sealed, binding(row.environment, row.connector_id, row.client_id));
+  const secret = keys.open(row.sealed, binding(row));
   return {
     connectorId: row.connector_id,
     clientId: row.client_id,
@@ -162,6 +176,8 @@ function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_
     clientSecret: secret === '' ? undefined : new Secret(secret),
     /** The scopes to request; null means the connector's own. */
     scopes: scopesIn(row.scopes),
+    /** The origins that the secret may be sent to; see connectors/origins.ts. */
+    origins: row.origins,
     /** Values of the host fields (see `appFields`), by name. An absent field has the connector's default. */
     fields: fieldsText.parse(JSON.parse(row.fields)),
     /** Epoch milliseconds. */
@@ -175,7 +191,12 @@ function fieldsOfApp(connector: Connector): Map<string, CredentialField> {
   return scheme ? appFields(connector, scheme) : new Map();
 }
 
-/** Binds a secret to its client id; otherwise a changed client id in the row would send it to another app. */
-function binding(environment: Environment, connectorId: string, clientId: string): string {
-  return `oauth-app|${environment}|${connectorId}|${clientId}`;
+/** Binds a secret to its client id and origins; otherwise a changed one in the row would send it to another app. */
+function binding({
+  environment,
+  connector_id: connectorId,
+  client_id: clientId,
+  origins,
+}: Pick<Selectable<Tables['oauth_apps']>, 'environment' | 'connector_id' | 'client_id' | 'origins'>): string {
+  return `oauth-app|${environment}|${connectorId}|${clientId}${origins === '' ? '' : `|${origins}`}`;
 }

@@ -1,5 +1,6 @@
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
+import { bindingOf, keepsOrigins } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
 import { orUserNotFound } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -20,7 +21,8 @@ import { assertSameAccount } from './account-change.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './credential-end.ts';
-import { openCredential, openValues } from './sealed-values.ts';
+import { isBroken } from './refusal.ts';
+import { openCredential, openValues, OTHER_ORIGIN } from './sealed-values.ts';
 import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
 import { probe } from './probe.ts';
 import { withFreshTokens } from './refresh.ts';
@@ -195,10 +197,10 @@ export async function updateCredential(
   if (changes.name !== undefined) set.name = changes.name;
   if (changes.default !== undefined) set.is_default = changes.default ? 1 : 0;
   if (changes.data !== undefined) {
-    const connector = requireConnector(context, key.environment, credential.connectorId);
+    const connector = connectorOf(context, credential);
     const scheme = schemeOf(connector, changes.type ?? credential.type);
     const known =
-      scheme.type === credential.type
+      scheme.type === credential.type && keepsOrigins(connector, credential.origins)
         ? storedData(context, connector, { credential, given: changes.data })
         : {};
     const prepared = await prepareCredential(context, {
@@ -212,10 +214,28 @@ export async function updateCredential(
     if (changes.sameAccount)
       assertSameAccount(connector, credential, { type: scheme.type, account: prepared.account });
     await dropSpares(context.db, credential.credentialId);
-    const bound = { ...credential, type: scheme.type };
+    const bound = { ...credential, type: scheme.type, origins: bindingOf(connector) };
     Object.assign(set, renewedColumns(context, bound, prepared), activated(scheme, prepared.account));
   }
   return change(context, key, set);
+}
+
+/**
+ * Returns the connector of a stored credential.
+ * @throws GatehouseError `connector_not_found` when it is gone, which the credential outlives.
+ */
+export function connectorOf(
+  { catalog }: Pick<Context, 'catalog'>,
+  { environment, connectorId, credentialId }: Credential,
+): Connector {
+  const connector = catalog.connector(environment, connectorId);
+  if (connector) return connector;
+  throw new GatehouseError(
+    'connector_not_found',
+    `The connector "${connectorId}" of the credential "${credentialId}" is gone. The credential works again when a ` +
+      'connector with this id and its address is added.',
+    { details: { connectorId, credentialId } },
+  );
 }
 
 /**
@@ -247,7 +267,7 @@ export async function checkCredential(
   signal?: AbortSignal,
 ): Promise<{ credential: Credential; checked: boolean }> {
   const credential = await requireCredential(context.db, key);
-  const connector = requireConnector(context, key.environment, credential.connectorId);
+  const connector = connectorOf(context, credential);
   let latest = credential;
   try {
     const { checked, account } = await withFreshTokens(context, { connector, credential }, (fresh) => {
@@ -260,7 +280,8 @@ export async function checkCredential(
     return { credential: await change(context, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
-    if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error);
+    if (error.details?.['reason'] === OTHER_ORIGIN) throw error;
+    if (isBroken(error)) await markRefused(context, latest, error);
     return { credential: await requireCredential(context.db, key), checked: true };
   }
 }

@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import type { Verdict } from './memory.ts';
 import { markRefused } from './credential-end.ts';
-import { openCredential } from './sealed-values.ts';
+import { openCredential, OTHER_ORIGIN } from './sealed-values.ts';
 import { probe, probeOf, type ProbeContext } from './probe.ts';
 
 /** How long the probe pauses after an app gave no answer. */
@@ -35,8 +35,7 @@ export async function judgeFailure(
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || !credential) return error;
   if (!isRefusal(error)) {
-    const broken = error.code === 'credential_invalid' && error.details?.['reason'] !== 'revoked';
-    if (broken) await markRefused(context, credential, error);
+    if (isBroken(error)) await markRefused(context, credential, error);
     return error;
   }
   switch (await verdictOn(context, connector, credential)) {
@@ -56,6 +55,12 @@ export async function judgeFailure(
       return error;
     }
   }
+}
+
+/** Returns whether an error shows that a stored credential itself cannot be used. */
+export function isBroken({ code, details }: GatehouseError): boolean {
+  const reason = details?.['reason'];
+  return code === 'credential_invalid' && reason !== 'revoked' && reason !== OTHER_ORIGIN;
 }
 
 /**

@@ -4,7 +4,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
 import { OAuthRefusal, revokeTokens } from './oauth.ts';
-import { openValues } from './sealed-values.ts';
+import { assertOrigins, openValues } from './sealed-values.ts';
 
 /**
  * Revokes the tokens of a credential (or those in `values`) where its connector supports it, within 5 s.
@@ -19,6 +19,7 @@ export async function endTokens(
   if (scheme?.type !== 'oauth2' || !scheme.revocation) return;
   const facts = { credentialId: credential.credentialId, connectorId: connector.connectorId };
   try {
+    assertOrigins(connector, credential);
     const client = await requireOAuthClient(context, credential.environment, connector);
     const tokens = values ?? openValues(context, credential);
     await revokeTokens(context, { connector, scheme, client, values: tokens });

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
+import { bindingOf } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { notifyAccountsChanged } from '../store/changes.ts';
@@ -95,7 +96,8 @@ export async function insertCredential(
 ): Promise<Credential> {
   const { connector, account } = made;
   const now = context.clock.now();
-  const bound = { ...made, connectorId: connector.connectorId, type: made.scheme.type };
+  const origins = bindingOf(connector);
+  const bound = { ...made, connectorId: connector.connectorId, type: made.scheme.type, origins };
   const row = await tx
     .insertInto('credentials')
     .values({
@@ -108,6 +110,7 @@ export async function insertCredential(
       state: 'active',
       account: account ? JSON.stringify(account) : null,
       sealed: sealValues(context, bound, made.values),
+      origins,
       scopes: made.scopes ? JSON.stringify(made.scopes) : null,
       expires_at: made.expiresAt ?? null,
       renew_at: renewAtOf(made.expiresAt, now),
@@ -151,7 +154,8 @@ export async function renewRow(
 ): Promise<Credential> {
   const { connector, scheme, account, name, credentialId } = made;
   await dropSpares(tx, credentialId);
-  const bound = { ...made, connectorId: connector.connectorId, type: scheme.type };
+  const origins = bindingOf(connector);
+  const bound = { ...made, connectorId: connector.connectorId, type: scheme.type, origins };
   return updateRow(tx, context, {
     key: made,
     changes: {
@@ -176,6 +180,7 @@ export function renewedColumns(
   return {
     type: bound.type,
     sealed: sealValues(context, bound, values),
+    origins: bound.origins,
     version: sql<number>`version + 1`,
     scopes: scopes ? JSON.stringify(scopes) : null,
     expires_at: expiresAt ?? null,

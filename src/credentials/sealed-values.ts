@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
+import { keepsOrigins, originsOf } from '../connectors/origins.ts';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -16,7 +17,7 @@ type Values = Record<string, string>;
 type OpenContext = Pick<Context, 'keys' | 'credentialMemory'>;
 
 /** The binding of a seal: the row, and the app that its values may be sent to. */
-type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type'>;
+type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type' | 'origins'>;
 
 /** Seals the values of a credential to their row, connector and type (KeyRing, AES-256-GCM). */
 export function sealValues({ keys }: Pick<Base, 'keys'>, bound: Bound, values: Values): string {
@@ -75,14 +76,15 @@ function canOpen(keys: Base['keys'], sealed: string, bound: string): boolean {
 
 /**
  * Returns a stored credential, ready for a call of its connector.
- * @throws GatehouseError `credential_invalid` when the connector no longer offers its type, KeyError when the row was
- * altered or moved.
+ * @throws GatehouseError `credential_invalid` when the connector no longer offers its type or sends credentials to
+ * another origin, KeyError when the row was altered or moved.
  */
 export function openCredential(
   context: OpenContext,
   connector: Connector,
   credential: Credential,
 ): OpenCredential {
+  assertOrigins(connector, credential);
   const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
   if (!scheme) {
     throw new GatehouseError(
@@ -97,6 +99,27 @@ export function openCredential(
     scheme,
     values: { ...defaultValues(connector, scheme), ...openedValues(context, credential) },
   };
+}
+
+/** The reason of a refused credential whose connector now has another origin. The credential itself may be good. */
+export const OTHER_ORIGIN = 'other_origin';
+
+/**
+ * Checks that a credential goes only where it was meant to go.
+ * @throws GatehouseError `credential_invalid`, because a custom connector of the same id may belong to another app.
+ */
+export function assertOrigins(
+  connector: Connector,
+  credential: Pick<Credential, 'credentialId' | 'origins'>,
+): void {
+  if (keepsOrigins(connector, credential.origins)) return;
+  const { credentialId } = credential;
+  throw new GatehouseError(
+    'credential_invalid',
+    `The credential "${credentialId}" was made for another address than ${connector.name} has now. Connect the account ` +
+      'again, or restore the connector with its earlier address.',
+    { details: { reason: OTHER_ORIGIN, credentialId, origins: originsOf(connector.definition) } },
+  );
 }
 
 /** Returns a credential that is not stored yet, for the probe. */
@@ -147,9 +170,9 @@ function toSecrets(values: Values): Record<string, Secret> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
 }
 
-/** Returns the binding of a seal. It ends with an empty part, as in all stored seals. */
+/** Returns the binding of a seal. */
 function binding(bound: Bound): string {
-  return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|`;
+  return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|${bound.origins}`;
 }
 
 /** Returns the binding that was used before schema version 16. */

@@ -277,6 +277,21 @@ export async function renewLease(
     .execute();
 }
 
+/** Polls the failing sources of a connector at once, because it was added or changed. */
+export async function retrySources(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { environment, connectorId }: { environment: Environment; connectorId: string },
+): Promise<void> {
+  await db
+    .updateTable('sources')
+    .set({ next_poll_at: clock.now() })
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .where('status', '=', 'active')
+    .where('failures', '>', 0)
+    .execute();
+}
+
 /** Resumes suspended sources whose credential works again. They continue from their cursor. */
 export async function resumeSources({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();

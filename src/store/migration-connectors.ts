@@ -35,3 +35,12 @@ export async function customConnectors(tx: Tx): Promise<void> {
     .addColumn('revision', 'bigint', (c) => c.notNull())
     .execute();
 }
+
+/** Adds the origins that a sealed secret of a custom connector is bound to. */
+export async function boundOrigins(tx: Tx): Promise<void> {
+  for (const table of ['credentials', 'oauth_apps'])
+    await tx.schema
+      .alterTable(table)
+      .addColumn('origins', 'text', (c) => c.notNull().defaultTo(''))
+      .execute();
+}

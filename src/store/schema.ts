@@ -70,6 +70,11 @@ export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
     app_message: string | null;
     account: string | null;
     sealed: string;
+    /**
+     * The origins of a custom connector that the values may be sent to, as a JSON array; empty for a shipped one. The
+     * seal is bound to them.
+     */
+    origins: Generated<string>;
     expires_at: number | null;
     last_used_at: number | null;
     /** The granted scopes, as a JSON array; null where the scheme has no scopes. */
@@ -111,6 +116,8 @@ export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
     connector_id: string;
     client_id: string;
     sealed: string;
+    /** As those of a credential, for the secret. */
+    origins: Generated<string>;
     scopes: string | null;
     /** Where the app is registered, as JSON by field. */
     fields: Generated<string>;

@@ -1,4 +1,4 @@
-import { requireConnector } from '../connectors/catalog.ts';
+import { connectorOf } from '../credentials/records.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import type { Context } from '../sources/context.ts';
@@ -90,7 +90,7 @@ function sourceInput(
 ) {
   const { credential } = source;
   const { environment, userId } = credential;
-  const connector = requireConnector({ catalog }, environment, credential.connectorId);
+  const connector = connectorOf({ catalog }, credential);
   return { ...source, environment, userId, connector };
 }
 

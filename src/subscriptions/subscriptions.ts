@@ -1,5 +1,5 @@
+import { connectorOf } from '../credentials/records.ts';
 import type { Updateable } from 'kysely';
-import { requireConnector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -74,7 +74,7 @@ export async function createSubscription(
     throw invalidRequest([{ field: 'backfill', rule }]);
   }
   await assertAddress(context, input.address, 'address');
-  const connector = requireConnector(context, environment, credential.connectorId);
+  const connector = connectorOf(context, credential);
   const subscriptionId = newId('sub');
   const secret = newSigningSecret();
   const now = context.clock.now();

@@ -38,7 +38,7 @@ test('values that no longer open are not compared', () => {
 
 function credential(connectorId: string, values: Record<string, string>, accountId: string | null) {
   const row = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
-  const bound = { ...row, connectorId, type: 'api_key' };
+  const bound = { ...row, connectorId, type: 'api_key', origins: '' };
   const account = accountId === null ? null : { id: accountId };
   return { ...bound, account, sealed: sealValues(service.context, bound, values) };
 }

@@ -11,6 +11,7 @@ import {
 import { listStored, listVersions, type Stored, type Version, type VersionFacts } from '../../custom/rows.ts';
 import type { Context } from '../context.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { retrySources } from '../../sources/source-records.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, deleted, jsonObject, pageOf, time, toCursorPage } from '../server/shapes.ts';
 import { versionNumber } from './workflow-shapes.ts';
@@ -85,7 +86,9 @@ export const createCustomConnectorRoute = defineRoute({
   audited: true,
   async handler({ context, caller, body: { definition } }) {
     const change = { source: definition, caller: caller.label };
-    return { status: 201, body: await createConnector(context, caller.environment, change) };
+    const made = await createConnector(context, caller.environment, change);
+    await retrySources(context, { environment: caller.environment, ...made });
+    return { status: 201, body: made };
   },
 });
 
@@ -145,7 +148,9 @@ export const putCustomConnectorRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { connectorId }, body: { definition } }) {
     const key = { environment: caller.environment, connectorId };
-    return { body: await changeConnector(context, key, { source: definition, caller: caller.label }) };
+    const made = await changeConnector(context, key, { source: definition, caller: caller.label });
+    await retrySources(context, key);
+    return { body: made };
   },
 });
 

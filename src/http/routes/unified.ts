@@ -3,8 +3,8 @@ import type { EventScope } from '../../connectors/event-scopes.ts';
 import { eventScope } from '../../connectors/events-format.ts';
 import { requireConnector, type Connector } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
-import { credentialNotFound, type Credential } from '../../credentials/credential.ts';
-import { requireConnection } from '../../credentials/records.ts';
+import type { Credential } from '../../credentials/credential.ts';
+import { connectorOf, requireConnection } from '../../credentials/records.ts';
 import type { Environment } from '../../store/environments.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
@@ -196,9 +196,7 @@ export async function connectionOf(
 ): Promise<{ credential: Credential; connector: Connector }> {
   const { environment, connectionId, userId } = asked;
   const credential = await requireConnection(context.db, { environment, credentialId: connectionId, userId });
-  const connector = context.catalog.connector(environment, credential.connectorId);
-  if (!connector) throw credentialNotFound(connectionId);
-  return { credential, connector };
+  return { credential, connector: connectorOf(context, credential) };
 }
 
 function describe({ credentialId, createdAt, updatedAt, ...rest }: FieldMapping): z.input<typeof mapping> {

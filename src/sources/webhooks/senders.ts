@@ -37,6 +37,8 @@ export type SenderRow = Selectable<Tables['sources']> & {
   app_at: number | null;
 };
 
+/** Wait that an app is asked for while the connector of its webhooks is missing. */
+const AGAIN_SECONDS = '60';
 /** How long a sender stays in memory. The intake compares it with the store at each webhook, so this only bounds memory. */
 const CACHED_MS = MINUTE;
 const MAX_CACHED = 1000;
@@ -91,8 +93,17 @@ async function readSender(context: SenderContext, connectorId: string, token: st
   const source = row && toSource(row);
   const connector = source && context.catalog.connector(source.environment, connectorId);
   const webhooks = connector?.definition.webhooks;
-  if (!source || source.connectorId !== connectorId || !connector || !webhooks || source.status === 'ending')
-    throw unknownAddress();
+  if (!source || source.connectorId !== connectorId || source.status === 'ending') throw unknownAddress();
+  // A custom connector may return, so the app is asked to try again.
+  if (!connector)
+    throw new GatehouseError(
+      'unavailable',
+      'The connector of this address is missing now. Try again later.',
+      {
+        headers: { 'Retry-After': AGAIN_SECONDS },
+      },
+    );
+  if (!webhooks) throw unknownAddress();
   const credential = await findConnection(context.db, source.environment, source.credentialId);
   const known = credential ? await keysOf(context, connector, credential) : () => undefined;
   const secret = openHook(context, source)?.secret;

@@ -20,7 +20,7 @@ function credential(
   account: Credential['account'] = { id: 'acct_1' },
 ): Credential {
   const row = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
-  const bound = { ...row, connectorId, type };
+  const bound = { ...row, connectorId, type, origins: '' };
   return {
     ...bound,
     name: 'Shop',
