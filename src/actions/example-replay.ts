@@ -42,6 +42,7 @@ export async function replayExample(
   // Retries are off, because the first answer counts.
   const throttle: UpstreamContext['throttle'] = {
     enter: async () => () => {},
+    observe: () => {},
     hold: () => {},
     mayRetry: () => false,
     place: () => ({ take: () => true, [Symbol.dispose]: () => {} }),

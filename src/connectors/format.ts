@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errors } from './errors-format.ts';
 import { encode } from './encode-format.ts';
 import { bodyPath, condition, fieldName, template, text } from './format-parts.ts';
+import { budget, rateLimit } from './limits-format.ts';
 import { paging } from './paging-format.ts';
 import { before, each } from './reads-format.ts';
 import { unified, webhooks } from './events-format.ts';
@@ -26,13 +27,6 @@ export type JsonSchema = { [keyword: string]: unknown };
 const jsonSchema: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
 
 // --- answers ---------------------------------------------------------------------------------------------------
-
-const rateLimit = z.strictObject({
-  /** Calls per window and credential. */
-  requests: z.int().min(1),
-  perSeconds: z.number().positive().max(86_400),
-  concurrency: z.int().min(1).optional(),
-});
 
 /** How a query language writes a quote inside of quotes. `backslash`: \' and \\ for a backslash. `double`: ''. */
 const escape = z.enum(['backslash', 'double']);
@@ -264,6 +258,8 @@ const action = z.strictObject({
   /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
   idempotent: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(300).optional(),
+  /** Points of a call, for limits in points and for `budget` until an answer tells. Default: 1. */
+  cost: z.int().min(1).max(100_000).optional(),
   /** Words that people use for this; searched together with name and description. */
   synonyms: z.array(text(60)).default([]),
 });
@@ -353,7 +349,10 @@ export const connectorFile = z.strictObject({
   /** Pagings by name, for `paging: <name>` in actions. */
   paging: z.record(fieldName, paging).default({}),
   errors: errors.prefault({}),
+  /** Limits per credential: one, or several that all hold. */
   rateLimit: rateLimit.optional(),
+  /** What the app's answers say of the points or calls that are left. */
+  budget: budget.optional(),
   /** The header by which the app recognises a repeated write; makes writes safe to retry. */
   idempotencyHeader: z.string().optional(),
   /** The same as a query parameter. */

@@ -37,11 +37,12 @@ export function keepsOrigins(
   return Array.isArray(bound) && originsOf(definition).every((origin) => bound.includes(origin));
 }
 
-/** Returns the values of all members whose name ends in `url`. */
+/** Returns the values of all members whose name ends in `url`, and the addresses of the steps of a token exchange. */
 function addressesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     if (PAGES.has(name)) return [];
+    if (name === 'request' && typeof member === 'string') return /^[A-Z]+ ([^/].*)$/.exec(member)?.[1] ?? [];
     if (typeof member === 'string') return /url$/i.test(name) ? [member] : [];
     return addressesIn(member);
   });

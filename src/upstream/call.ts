@@ -39,6 +39,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     let failure: unknown;
     try {
       answer = await sendOnce(context, call, Math.max(1, deadline - context.clock.now()));
+      if (call.connector.definition.budget) context.throttle.observe(call, answer);
     } catch (error) {
       failure = error;
     } finally {

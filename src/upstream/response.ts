@@ -7,6 +7,7 @@ import { scrubJson } from '../lib/scrub-json.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { readsXml } from './xml-answer.ts';
+import { costIn, pointsIn, waitForPoints } from './budget.ts';
 import { mapValue } from './expression.ts';
 import { recordsIn } from './records.ts';
 import { failureOf, messagePaths } from './failure.ts';
@@ -192,13 +193,13 @@ function excerpt(text: string, secrets: readonly Secret[]): string {
  */
 export function retryAfterMs(
   { connector }: Pick<UpstreamCall, 'connector'>,
-  { headers }: Pick<UpstreamAnswer, 'headers'>,
+  { headers, body }: Pick<UpstreamAnswer, 'headers'> & { body?: Json | undefined },
   now: number,
 ): number | undefined {
   const { retryAfterHeader, retryAfterUnit } = connector.definition;
   const own = retryAfterHeader && headers[retryAfterHeader.toLowerCase()];
   const text = headers['retry-after'] ?? own;
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined || text === '') return budgetWaitMs(connector, { headers, body }, now);
   const number = Number(text);
   if (Number.isFinite(number)) {
     // No third party requires a wait of ten years, so such a number is a point in time.
@@ -209,4 +210,15 @@ export function retryAfterMs(
   }
   const date = parseHttpDate(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** Returns how long a call must wait for the points that its answer says it lacks. */
+function budgetWaitMs(
+  { definition: { budget } }: UpstreamCall['connector'],
+  answer: { headers: UpstreamAnswer['headers']; body?: Json | undefined },
+  now: number,
+): number | undefined {
+  const points = budget && pointsIn(budget, answer, now);
+  const waitMs = points && waitForPoints(points, costIn(budget, answer) ?? 1, now);
+  return waitMs === 0 ? undefined : waitMs;
 }

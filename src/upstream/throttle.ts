@@ -1,7 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import type { ConnectorFile } from '../connectors/format.ts';
+import type { Limit } from '../connectors/limits-format.ts';
+import { memoByObject } from '../lib/memo.ts';
+import { costIn, pointsIn, waitForPoints, type Points } from './budget.ts';
+import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
+import { countCall, createWindow, windowWait, type Window } from './window.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { createLargeBodies, type BodyPlace } from '../lib/large-bodies.ts';
 import { createPause } from './large-answers.ts';
@@ -25,6 +30,8 @@ export interface Throttle {
    * @throws GatehouseError `upstream_rate_limited` when the wait would exceed the deadline.
    */
   enter(call: UpstreamCall, deadline: number): Promise<() => void>;
+  /** Reads from an answer how many points are left, where the file says that answers tell. */
+  observe(call: UpstreamCall, answer: Pick<UpstreamAnswer, 'headers' | 'body'>): void;
   /** Delays this credential's next calls until the time that the third party named. */
   hold(call: UpstreamCall, untilMs: number): void;
   /**
@@ -38,9 +45,16 @@ export interface Throttle {
 }
 
 interface Line {
-  /** Start times of the calls in the current window, oldest first. */
-  starts: number[];
+  /** A window for each limit of the file, in its order. */
+  windows: Window[];
+  lastStart: number;
   running: number;
+  /** The points that the last answer reported; undefined before the first one. */
+  points: Points | undefined;
+  /** Points that the running calls are expected to cost. */
+  reserved: number;
+  /** Costs that answers reported, by action. */
+  costs: Map<string, number> | undefined;
   heldUntil: number;
   waiting: (() => void)[];
 }
@@ -55,7 +69,16 @@ export function createThrottle(clock: Clock): Throttle {
     let line = lines.get(key);
     if (!line) {
       if (lines.size >= MAX_LINES) sweep(lines, clock.now());
-      line = { starts: [], running: 0, heldUntil: 0, waiting: [] };
+      line = {
+        windows: limitsOf(call.connector.definition).map(createWindow),
+        lastStart: 0,
+        running: 0,
+        points: undefined,
+        reserved: 0,
+        costs: undefined,
+        heldUntil: 0,
+        waiting: [],
+      };
       lines.set(key, line);
     }
     return line;
@@ -74,30 +97,39 @@ export function createThrottle(clock: Clock): Throttle {
     place: (call) => bodies.place(ownerOf(call)),
     pause: createPause(),
     async enter(call, deadline) {
-      const { rateLimit } = call.connector.definition;
+      const limits = limitsOf(call.connector.definition);
+      const concurrency = limits.find((limit) => limit.concurrency !== undefined)?.concurrency;
       const line = lineOf(call);
       earn(call);
       for (;;) {
         const now = clock.now();
-        const waitMs = Math.max(line.heldUntil - now, rateLimit ? windowWait(line, rateLimit, now) : 0);
-        if (waitMs > 0) {
+        const waitMs = Math.max(line.heldUntil - now, limits.length > 0 ? windowsWait(line, call, now) : 0);
+        const pointsMs = line.points
+          ? waitForPoints(line.points, line.reserved + costOf(line, call), now)
+          : 0;
+        const longestMs = Math.max(waitMs, pointsMs);
+        if (longestMs > 0) {
           // A call that was let in and must wait again passes its turn to the next one.
           line.waiting.shift()?.();
-          if (waitMs > MAX_WAIT_MS || now + waitMs > deadline) throw limited(call, waitMs);
-          await pause(call, waitMs);
+          if (longestMs > MAX_WAIT_MS || now + longestMs > deadline) throw limited(call, longestMs);
+          await pause(call, longestMs);
           continue;
         }
-        if (rateLimit?.concurrency && line.running >= rateLimit.concurrency) {
+        if (concurrency !== undefined && line.running >= concurrency) {
           await turn(line, call, deadline - now);
           continue;
         }
-        if (rateLimit) line.starts.push(now);
-        line.running++;
-        return () => {
-          line.running--;
-          line.waiting.shift()?.();
-        };
+        return start(line, call, now);
       }
+    },
+    observe(call, answer) {
+      const { budget } = call.connector.definition;
+      if (!budget) return;
+      const line = lineOf(call);
+      const points = pointsIn(budget, answer, clock.now());
+      if (points) line.points = points;
+      const cost = costIn(budget, answer);
+      if (cost !== undefined) (line.costs ??= new Map()).set(call.action.actionId, cost);
     },
     hold(call, untilMs) {
       const line = lineOf(call);
@@ -124,15 +156,42 @@ function partyOf({ connector, credential }: UpstreamCall): string {
   return shared ? connector.connectorId : credential.credentialId;
 }
 
-/** Returns the milliseconds until the window has a place, and removes starts that left it. */
-function windowWait(
-  line: Line,
-  { requests, perSeconds }: { requests: number; perSeconds: number },
-  now: number,
-): number {
-  const windowMs = perSeconds * SECOND;
-  while (line.starts.length > 0 && (line.starts[0] ?? 0) <= now - windowMs) line.starts.shift();
-  return line.starts.length < requests ? 0 : (line.starts[0] ?? now) + windowMs - now;
+/** Returns the limits of a connector as a list. */
+const limitsOf = memoByObject((definition: ConnectorFile): readonly Limit[] =>
+  definition.rateLimit === undefined ? [] : [definition.rateLimit].flat(),
+);
+
+/** Returns the milliseconds until all windows have room for the call. */
+function windowsWait(line: Line, call: UpstreamCall, now: number): number {
+  let longestMs = 0;
+  for (const [index, limit] of limitsOf(call.connector.definition).entries()) {
+    const window = line.windows[index];
+    const cost = limit.points === undefined ? 1 : costOf(line, call);
+    if (window) longestMs = Math.max(longestMs, windowWait(window, limit, { cost, now }));
+  }
+  return longestMs;
+}
+
+/** Counts a call as running. Returns its release. */
+function start(line: Line, call: UpstreamCall, now: number): () => void {
+  const cost = costOf(line, call);
+  for (const [index, limit] of limitsOf(call.connector.definition).entries()) {
+    const window = line.windows[index];
+    if (window) countCall(window, limit, { cost: limit.points === undefined ? 1 : cost, now });
+  }
+  line.lastStart = now;
+  line.running++;
+  line.reserved += cost;
+  return () => {
+    line.running--;
+    line.reserved -= cost;
+    line.waiting.shift()?.();
+  };
+}
+
+/** Returns the points that a call is expected to cost: as its last answer, else as the file says. */
+function costOf({ costs }: Line, { action }: UpstreamCall): number {
+  return costs?.get(action.actionId) ?? action.definition.cost ?? 1;
 }
 
 async function turn(line: Line, call: UpstreamCall, patienceMs: number): Promise<void> {
@@ -175,7 +234,7 @@ function limited({ connector }: UpstreamCall, waitMs: number): GatehouseError {
 /** Removes lines that were idle for a minute. If too many remain, it removes the oldest empty ones. */
 function sweep(lines: Map<string, Line>, now: number): void {
   for (const [key, line] of lines) {
-    if (isEmpty(line) && line.heldUntil < now && (line.starts.at(-1) ?? 0) < now - MINUTE) lines.delete(key);
+    if (isEmpty(line) && line.heldUntil < now && line.lastStart < now - MINUTE) lines.delete(key);
   }
   for (const [key, line] of lines) {
     if (lines.size < MAX_LINES) return;

@@ -1,6 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
+import { originsOf } from '../../../src/connectors/origins.ts';
+import { parseConnector } from '../../../src/connectors/parse.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { manualClock, type ManualClock } from '../../support/clock.ts';
 import {
@@ -239,6 +241,15 @@ test('neither password nor token of a login is in the log', async () => {
   await app.connect({ email: 'ada@example.com', password: 'a-very-secret-password' });
   await app.execute('list_things');
   expect(app.service.logged.join('\n')).not.toMatch(/a-very-secret-password|token-1/);
+});
+
+test('the addresses of the steps are origins that receive the credential', () => {
+  const text = ACCOUNT.replace('POST {origin}/token', 'POST https://login.example.com/token');
+  const head = `id: app\nname: App\ndescription: An app.\ncategories: [data]\nwebsite: https://app.example.com\n`;
+  const more =
+    'sources: [{title: The tests, read: 2026-03-01}]\nvariables: {origin: {title: A, format: origin}}\n';
+  const { definition } = parseConnector(head + more + text, 'app.yaml');
+  expect(definition && originsOf(definition)).toEqual(['{origin}', 'https://login.example.com']);
 });
 
 describe('a planted fault is found with its line', () => {
