@@ -1,6 +1,7 @@
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { Import } from './context.ts';
 import { entriesOf, isRecord, itemsOf, memberOf, type Node } from './node.ts';
+import { isReadOnly } from './schemas.ts';
 
 /** A member of a body; several nodes where `allOf` describes it more than once. */
 export interface BodyMember {
@@ -10,6 +11,8 @@ export interface BodyMember {
 }
 
 const MAX_PARTS = 64;
+/** More members are one parameter together. */
+const MAX_MEMBERS = 500;
 /** Keywords that rule several members at once, which parameters of their own cannot. */
 const RULES = ['oneOf', 'anyOf', 'not', 'if', 'patternProperties', 'dependentRequired', 'dependentSchemas'];
 
@@ -21,7 +24,7 @@ export function objectMembers(context: Import, schema: Node, type: string): Body
   const found = new Map<string, BodyMember>();
   const required = new Set<unknown>();
   if (!collect(context, schema, { found, required, parts: { left: MAX_PARTS } })) return undefined;
-  if (found.size === 0) return undefined;
+  if (found.size === 0 || found.size > MAX_MEMBERS) return undefined;
   const members = [...found.values()].map((one) => ({ ...one, required: required.has(one.name) }));
   const nests = ({ name }: BodyMember) => name.includes('.') || (type === 'json' && /^\d+$|[[\]]/.test(name));
   return members.some((one) => nests(one) || one.name === '__proto__') ? undefined : members;
@@ -48,8 +51,7 @@ function collect(context: Import, node: Node, into: Collected): boolean {
   for (const { value: name } of itemsOf(memberOf(schema, 'required'))) into.required.add(name);
   for (const [name, member] of entriesOf(memberOf(schema, 'properties'))) {
     if (name.includes('<!--') || hiddenIn(name) !== undefined) return false;
-    if (memberOf(context.documents.follow(member), 'readOnly').value === true) continue;
-    if (memberOf(member, 'readOnly').value === true) continue;
+    if (isReadOnly(context.documents, member)) continue;
     const known = into.found.get(name);
     if (known) known.nodes.push(member);
     else into.found.set(name, { name, nodes: [member], required: false });

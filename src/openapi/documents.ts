@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { invalidRequest, thrownMessage, type GatehouseError } from '../lib/errors.ts';
-import { isRecord, LeftOut, nodeAt, placeOf, type Node } from './node.ts';
+import { decoded, isRecord, LeftOut, nodeAt, placeOf, type Node } from './node.ts';
 
 /** Deeper values are refused before they are walked. The deepest of the public documents that were measured has 41. */
 const MAX_DEPTH = 200;
@@ -77,7 +77,7 @@ export function openDocuments(text: string, maxBytes: number, readFile: ReadFile
       if (!next) return at;
       at = next;
     }
-    throw new LeftOut(`${placeOf(node)}: $ref leads to itself`);
+    throw new LeftOut(`${placeOf(node)}: $ref leads to itself, or over more than ${MAX_HOPS} references`);
   };
   return { root, follow, target };
 }
@@ -92,7 +92,7 @@ function relativeFile(node: Node, path: string): string {
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(path))
     throw documentFault(placeOf(node), `$ref to the address "${shortened(path)}" is not followed`);
   const parts = path.startsWith('/') ? [] : node.file.split('/').slice(0, -1);
-  for (const part of decodeURI(path).split('/')) {
+  for (const part of decoded(path).split('/')) {
     if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
     else if (part !== '.' && part !== '') parts.push(part);
   }

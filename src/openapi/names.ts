@@ -65,6 +65,11 @@ export function fieldNameOf(wire: string): string {
   return safe.length <= MAX_NAME ? safe : `${safe.slice(0, MAX_NAME - 9)}_${hashOf(wire)}`;
 }
 
+/** Returns the proposed name, with a suffix that depends on the source where it is taken. */
+export function distinctName(proposed: string, source: string, taken: ReadonlySet<string>): string {
+  return taken.has(proposed) ? `${proposed.slice(0, MAX_NAME - 18)}_${hashOf(source)}` : proposed;
+}
+
 /** Returns a free name: the proposed one, else with a place before it, else with a number. */
 export function freeName(proposed: string, place: string, taken: { has(name: string): boolean }): string {
   if (!taken.has(proposed)) return proposed;

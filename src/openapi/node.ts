@@ -62,7 +62,8 @@ export function nodeAt(root: Node, pointer: string): Node | undefined {
   return at;
 }
 
-function decoded(part: string): string {
+/** Returns a text without percent-encoding; unchanged where that is broken. */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -4,6 +4,9 @@ import { entriesOf, isRecord, itemsOf, LeftOut, memberOf, placeOf, textAt, type 
 /* The operations of a document in one form, whichever version it has. */
 
 export const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'] as const;
+const MAX_PATH = 2000;
+const MAX_PARAMETERS = 500;
+const MAX_PARAMETER_NAME = 300;
 const UNSUPPORTED = ['options', 'trace'];
 
 export interface Operation {
@@ -99,6 +102,7 @@ export function readOperation(
   if (!isRecord(node.value)) throw new LeftOut(`${placeOf(node)} must be an object`);
   if (UNSUPPORTED.includes(method.toLowerCase())) throw new LeftOut(`the method ${method} is not supported`);
   if (!path.startsWith('/')) throw new LeftOut('its path must begin with /');
+  if (path.length > MAX_PATH) throw new LeftOut(`its path has over ${MAX_PATH} characters`);
   const parameters = new Map<string, Parameter>();
   for (const list of [memberOf(item, 'parameters'), memberOf(node, 'parameters')]) {
     if (list.value !== undefined && !Array.isArray(list.value))
@@ -106,6 +110,7 @@ export function readOperation(
     for (const entry of itemsOf(list)) {
       const parameter = readParameter(documents.follow(entry));
       parameters.set(`${parameter.in} ${parameter.name}`, parameter);
+      if (parameters.size > MAX_PARAMETERS) throw new LeftOut(`it has over ${MAX_PARAMETERS} parameters`);
     }
   }
   const mediaTypes = (name: string) => {
@@ -131,6 +136,8 @@ function readParameter(node: Node): Parameter {
   const name = memberOf(node, 'name').value;
   const place = memberOf(node, 'in').value;
   if (typeof name !== 'string' || name === '') throw new LeftOut(`${placeOf(node)}: name must be a text`);
+  if (name.length > MAX_PARAMETER_NAME)
+    throw new LeftOut(`${placeOf(node)}: name has over ${MAX_PARAMETER_NAME} characters`);
   if (typeof place !== 'string') throw new LeftOut(`${placeOf(node)}: in must be a text`);
   return { name, in: place, node };
 }

@@ -84,7 +84,7 @@ function addParameter(context: Import, read: ReadParameters, parameter: Paramete
   const schema = withDescription(context.book.convert(source, 'input'), node);
   const only = onlyHeader(parameter, schema);
   if (only !== undefined) read.fixedHeaders[name] = only;
-  else add(read, parameter, { schema, style, required });
+  else add(read, parameter, { schema, style, required, hasSlashes: takesSlashes(node, schema) });
   return undefined;
 }
 
@@ -92,13 +92,23 @@ interface Sent {
   schema: JsonSchema;
   style: string | undefined;
   required: boolean;
+  hasSlashes: boolean;
 }
 
-function add(read: ReadParameters, { name, in: place }: Parameter, { schema, style, required }: Sent): void {
+/** Returns whether a path parameter is several segments, such as the path of a file at GitHub. */
+function takesSlashes(node: Node, { type }: JsonSchema): boolean {
+  return type === 'string' && memberOf(node, 'x-multi-segment').value === true;
+}
+
+function add(
+  read: ReadParameters,
+  { name, in: place }: Parameter,
+  { schema, style, required, hasSlashes }: Sent,
+): void {
   const member = asParameter(schema, required && place !== 'path');
   if (style !== undefined) member['style'] = style;
   if (place === 'path') {
-    addPath(read, name, member);
+    addPath(read, name, hasSlashes ? { ...member, slashes: true } : member);
     return;
   }
   const own = freeName(fieldNameOf(name), place, read.names);

@@ -1,5 +1,5 @@
 import type { Import } from './context.ts';
-import { entriesOf, memberOf, type Node } from './node.ts';
+import { entriesOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
 import type { Operation } from './operation.ts';
 import { propertiesIn } from './types.ts';
 
@@ -24,7 +24,8 @@ export function readAnswer(context: Import, operation: Operation): Answer {
   const chosen = successes.length > 0 ? successes : responses.filter(([status]) => status === 'default');
   let file: Answer | undefined;
   for (const [, entry] of chosen) {
-    const response = context.documents.follow(entry);
+    const response = followed(context, entry);
+    if (!response) continue;
     const headers = new Set(entriesOf(memberOf(response, 'headers')).map(([name]) => name.toLowerCase()));
     const { schema, types } = contentOf(context, operation, response);
     if (schema && types.some(isJson)) return { schema, isFile: false, headers };
@@ -54,9 +55,21 @@ export function messagePaths(context: Import, operation: Operation): string[] {
   return entriesOf(memberOf(operation.node, 'responses'))
     .filter(([status]) => /^([45](\d\d|XX)|default)$/i.test(status))
     .flatMap(([, entry]) => {
-      const { schema } = contentOf(context, operation, context.documents.follow(entry));
+      const response = followed(context, entry);
+      const schema = response && contentOf(context, operation, response).schema;
       return schema ? MESSAGES.filter((path) => isText(context, schema, path)) : [];
     });
+}
+
+/** Returns the node that an answer refers to; undefined where that is broken, because calls do not need it. */
+function followed({ documents, reporter }: Import, node: Node): Node | undefined {
+  try {
+    return documents.follow(node);
+  } catch (error) {
+    if (!(error instanceof LeftOut)) throw error;
+    reporter.approximate(placeOf(node), error.message);
+    return undefined;
+  }
 }
 
 const MESSAGES = [
@@ -73,10 +86,12 @@ const MESSAGES = [
 function isText(context: Import, schema: Node, path: string): boolean {
   const [name = '', ...rest] = path.split('.');
   const { documents } = context;
-  const at = documents.follow(schema);
+  const at = followed(context, schema);
+  if (!at) return false;
   if (name === '0') return isText(context, memberOf(at, 'items'), rest.join('.'));
   const member = propertiesIn(documents, at).get(name);
   if (!member) return false;
   if (rest.length > 0) return isText(context, member, rest.join('.'));
-  return [memberOf(documents.follow(member), 'type').value].flat().includes('string');
+  const text = followed(context, member);
+  return text !== undefined && [memberOf(text, 'type').value].flat().includes('string');
 }

@@ -9,7 +9,6 @@ import { INPUT, SCHEMA_REF } from './schemas.ts';
 export function mergedSides(named: ReadonlyMap<string, JsonSchema>): Map<string, string> {
   const pairs = [...named.keys()].filter((name) => name.endsWith(INPUT));
   const baseOf = (name: string) => name.slice(0, -INPUT.length);
-  const refs = new Map(pairs.map((name) => [name, refsIn(named.get(name))]));
   const differs = new Set(
     pairs.filter((name) => {
       const output = named.get(baseOf(name));
@@ -17,10 +16,16 @@ export function mergedSides(named: ReadonlyMap<string, JsonSchema>): Map<string,
     }),
   );
   // A schema that refers to one that differs also differs.
-  for (let before = -1; before !== differs.size;) {
-    before = differs.size;
-    for (const name of pairs)
-      if (named.has(baseOf(name)) && refs.get(name)?.some((ref) => differs.has(ref))) differs.add(name);
+  const users = new Map<string, string[]>();
+  for (const name of pairs)
+    for (const ref of refsIn(named.get(name))) (users.get(ref) ?? users.set(ref, []).get(ref))?.push(name);
+  const waiting = [...differs];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const user of users.get(next) ?? []) {
+      if (differs.has(user) || !named.has(baseOf(user))) continue;
+      differs.add(user);
+      waiting.push(user);
+    }
   }
   return new Map(pairs.filter((name) => !differs.has(name)).map((name) => [name, baseOf(name)]));
 }
@@ -49,7 +54,7 @@ export function neededSchemas(
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (needed.has(name)) continue;
     needed.add(name);
-    waiting.push(...refsIn(named.get(name)));
+    for (const ref of refsIn(named.get(name))) waiting.push(ref);
   }
   return Object.fromEntries([...needed].sort().map((name) => [name, named.get(name) ?? {}]));
 }

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../connectors/format.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import { documentFault, type Documents } from './documents.ts';
 import { plainKeywords } from './keywords.ts';
-import { fieldNameOf, freeName } from './names.ts';
+import { distinctName, fieldNameOf } from './names.ts';
 import { entriesOf, isRecord, itemsOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
 import type { Reporter } from './report.ts';
 import { plainText } from './texts.ts';
@@ -16,7 +16,7 @@ const MAX_DESCRIPTION = 300;
 /** Schemas written inside of each other; deeper ones accept any value. */
 const MAX_NESTING = 40;
 /** Conversions of one import. A document whose references repeat large parts would take more. */
-const MAX_CONVERSIONS = 3_000_000;
+const MAX_CONVERSIONS = 500_000;
 export const SCHEMA_REF = '#/schemas/';
 
 export interface SchemaBook {
@@ -54,7 +54,7 @@ export function createSchemaBook(documents: Documents, { approximate }: Reporter
     const known = names.get(key);
     if (known !== undefined) return known;
     // The name of the input's schema follows from that of the output's, so that equal ones can be merged.
-    const base = bases.get(place) ?? freeName(baseNameOf(node), 'schema', taken);
+    const base = bases.get(place) ?? distinctName(baseNameOf(node), place, taken);
     bases.set(place, base);
     taken.add(base);
     const name = side === 'input' ? `${base.slice(0, 58)}${INPUT}` : base;
@@ -242,7 +242,8 @@ function isPlain(value: unknown): boolean {
   return !['allOf', 'anyOf', 'oneOf', '$ref'].some((keyword) => value[keyword] !== undefined);
 }
 
-function isReadOnly(documents: Documents, member: Node): boolean {
+/** Returns whether only the app sets a member. */
+export function isReadOnly(documents: Documents, member: Node): boolean {
   if (isRecord(member.value) && member.value['readOnly'] === true) return true;
   if (!isRecord(member.value) || member.value['$ref'] === undefined) return false;
   try {

@@ -32,6 +32,7 @@ export function readSecurity(context: Import): Security {
         : memberOf(memberOf(documents.root, 'components'), 'securitySchemes'),
     ).map(([name, node]) => [name, readScheme(context, name, documents.follow(node))]),
   );
+  const keys = new Set([...declared.values()].map((one) => `${one?.in} ${one?.parameter?.toLowerCase()}`));
   const common = alternativesOf(memberOf(documents.root, 'security'));
   /** Types by the names of the schemes that are needed together. */
   const types = new Map<string, string | undefined>();
@@ -94,9 +95,7 @@ export function readSecurity(context: Import): Security {
     supplies(operation, parameter) {
       if (operation.parameters.length === 0) return false;
       const place = parameter.in;
-      for (const scheme of declared.values())
-        if (scheme?.in === place && scheme.parameter?.toLowerCase() === parameter.name.toLowerCase())
-          return true;
+      if (keys.has(`${place} ${parameter.name.toLowerCase()}`)) return true;
       if (place !== 'header' && place !== 'query') return false;
       const plain = parameter.name.toLowerCase().replaceAll(/[^a-z]/g, '');
       const description = memberOf(parameter.node, 'description').value;

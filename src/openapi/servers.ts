@@ -53,6 +53,8 @@ function openApi3Server(context: Import, servers: Node): Server | undefined {
   const all = itemsOf(servers).filter((server) => textAt(server, 'url') !== undefined);
   const chosen = all.find((server) => /^https:/i.test(textAt(server, 'url') ?? '')) ?? all[0];
   if (!chosen) return undefined;
+  if (all.length > 1)
+    context.reporter.approximate(placeOf(servers), 'the first of several addresses is used');
   const variables: Record<string, Written> = {};
   const url = (textAt(chosen, 'url') ?? '').trim().replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
     const variable = memberOf(memberOf(chosen, 'variables'), name);

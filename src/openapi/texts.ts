@@ -15,7 +15,7 @@ export function plainText(value: unknown, most: number): string | undefined {
     .replaceAll('<!--', ' ')
     .replaceAll(/!?\[([^\][]{0,200})\]\([^()\s]{0,500}\)/g, '$1')
     .replaceAll(/(\*\*|__|`{1,3})/g, '')
-    .replaceAll(/^#{1,6}\s+/gm, '')
+    .replaceAll(/^ *(#{1,6} +|> ?(\[![A-Z]{1,20}\])?)/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
   const short = sentences(plain, most);

@@ -21,3 +21,14 @@ export function documentWith(paths: object, more: object = {}): object {
 export function operation(more: object = {}, answer: object = { type: 'object' }): object {
   return { responses: { 200: { content: { 'application/json': { schema: answer } } } }, ...more };
 }
+
+/** Returns the message of the refusal of a document. */
+export function refusalOf(document: object | string, options: Partial<ImportOptions> = {}): string {
+  try {
+    imported(document, options);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'GatehouseError') return error.message;
+    throw error;
+  }
+  return 'it was imported';
+}
