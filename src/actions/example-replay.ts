@@ -13,6 +13,7 @@ import type { UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readPage } from './offset-pages.ts';
 import { completed, withFilled } from './reads.ts';
+import { afterSteps } from './steps.ts';
 import { listSource, readValue, splitWindow } from './read-results.ts';
 
 /** The fixed key in examples, where a live call has a random key. */
@@ -130,7 +131,10 @@ async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<
     const denies = () => undefined;
     if (!call.action.list) {
       const input = await withFilled(context, call, denies);
-      return { value: await readValue(context, { ...call, input }, () => {}) };
+      const filled = { ...call, input };
+      const value = await readValue(context, filled, () => {});
+      const startedAt = context.clock.now();
+      return { value: await afterSteps(context, filled, { value, denies, startedAt }) };
     }
     const { window, input: given } = splitWindow(call.action, call.input);
     const input = await withFilled(context, { ...call, input: given }, denies);

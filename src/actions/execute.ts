@@ -17,7 +17,8 @@ import { isRepeatable } from '../upstream/outcome.ts';
 import type { Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
-import { completed, withFilled, type Denies } from './reads.ts';
+import { assertReads, completed, withFilled, type Denies } from './reads.ts';
+import { afterSteps } from './steps.ts';
 import { readList, readValue, splitWindow } from './read-results.ts';
 
 /** A request to run an action, from REST or MCP. */
@@ -235,8 +236,12 @@ async function send(
   };
   const denies: Denies = (action) => server?.decision.action(action);
   if (!call.action.list) {
+    const { after } = call.action.definition;
+    if (after) assertReads(call.connector, call.action, { input: call.input, denies });
+    const startedAt = context.clock.now();
     const filled = { ...call, input: await withFilled(context, call, denies) };
-    return { data: await readValue(context, filled, onStatus) };
+    const value = await readValue(context, filled, onStatus);
+    return { data: after ? await afterSteps(context, filled, { value, denies, startedAt }) : value };
   }
   const { window, input } = splitWindow(call.action, call.input);
   const listed = { ...call, input: await withFilled(context, { ...call, input }, denies) };

@@ -42,13 +42,17 @@ export async function withFilled(
   return { ...call.input, ...filled };
 }
 
-/** Checks the reads of a call. @throws GatehouseError `restricted` where the caller may not use a read that this input needs */
+/**
+ * Checks the reads before a call and the steps after it.
+ * @throws GatehouseError `restricted` where the caller may not use one that this input needs
+ */
 export function assertReads(
   connector: Connector,
   { definition }: Action,
   { input, denies }: { input: JsonObject; denies: Denies },
 ): void {
-  for (const read of Object.values(definition.before?.reads ?? {})) {
+  const steps = Object.values(definition.after?.steps ?? {}).filter((step) => 'action' in step);
+  for (const read of [...Object.values(definition.before?.reads ?? {}), ...steps]) {
     if (applies(read, input)) allowedAction(connector, read, denies);
   }
 }
@@ -110,12 +114,13 @@ export async function completed(
   });
 }
 
-function applies({ when, unless }: EachRead, input: JsonObject): boolean {
+/** Returns whether a read is made for such an input. */
+export function applies({ when, unless }: EachRead, input: JsonObject): boolean {
   return (!when || holds(when, input)) && !(unless && holds(unless, input));
 }
 
 /** Returns the action of a read. @throws GatehouseError `restricted` where the caller may not use it */
-function allowedAction(connector: Connector, read: EachRead, denies: Denies): Action {
+export function allowedAction(connector: Connector, read: EachRead, denies: Denies): Action {
   const action = actionOf(connector, read);
   const rule = ruleAgainst(action, denies);
   if (rule !== undefined) throw restricted(action, rule);
@@ -148,7 +153,7 @@ function restricted({ connectorId, actionId }: Action, rule: string): GatehouseE
  * Returns the call of a read.
  * @throws GatehouseError `invalid_request` where a value that the read requires is missing
  */
-function readCall(
+export function readCall(
   call: UpstreamCall,
   action: Action,
   { read, names }: { read: EachRead; names: JsonObject },

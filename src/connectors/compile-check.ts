@@ -41,6 +41,11 @@ export function compileFaults(file: ConnectorFile): SemanticFault[] {
         () => action.bodyMap && parse(action.bodyMap),
       ),
       faultOf(`${path}.xml`, 'is no XML', () => action.xml && parseXml(action.xml)),
+      faultOf(
+        `${path}.after.give`,
+        'is not a valid JSONata expression',
+        () => action.after?.give && parse(action.after.give),
+      ),
       ...Object.entries(action.before?.fill ?? {}).map(([name, expression]) =>
         faultOf(`${path}.before.fill.${name}`, 'is not a valid JSONata expression', () => parse(expression)),
       ),

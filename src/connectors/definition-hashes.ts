@@ -9,7 +9,7 @@ import { sha256 } from '../lib/sha256.ts';
  */
 export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<Action, 'hash'>): JsonObject {
   const { connectorId, actionId, name, description, effect, list, inputSchema, outputSchema } = action;
-  const { effectWhen, before, each } = action.definition;
+  const { effectWhen, before, each, after } = action.definition;
   const definition = parseJson(
     JSON.stringify({
       connectorId,
@@ -21,6 +21,7 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
       list,
       ...(before ? { before } : {}),
       ...(each ? { each } : {}),
+      ...(after ? { after } : {}),
       request: `${action.method} ${action.definition.baseUrl ?? file.baseUrl}${action.path}`,
       inputSchema,
       outputSchema,

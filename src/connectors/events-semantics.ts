@@ -125,8 +125,8 @@ function checkAction(
   const action = file.actions[actionId];
   if (!action) return [{ path, rule: `"${actionId}" is no action of this file` }];
   const isList = pagingOf(file, action) !== undefined;
-  if (action.before || action.each)
-    return [{ path, rule: `"${actionId}" has before or each, which is for callers alone` }];
+  if (action.before || action.each || action.after)
+    return [{ path, rule: `"${actionId}" has before, each or after, which is for callers alone` }];
   if (list === undefined || list === isList) return [];
   return [{ path, rule: list ? `"${actionId}" is no list action` : `"${actionId}" is a list action` }];
 }

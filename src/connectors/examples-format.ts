@@ -28,7 +28,7 @@ const actionExample = z.strictObject({
     headers: z.record(z.string(), z.string()).default({}),
     body: z.unknown().optional(),
   }),
-  /** The reads of `before` and `each`, in any order, with their answers. */
+  /** The calls of `before`, `each` and `after`, in any order, with their answers. */
   reads: z
     .array(z.strictObject({ method: z.string().default('GET'), url: z.string(), response }))
     .default([]),

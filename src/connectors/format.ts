@@ -5,6 +5,7 @@ import { bodyPath, condition, fieldName, template, text } from './format-parts.t
 import { budget, rateLimit } from './limits-format.ts';
 import { paging } from './paging-format.ts';
 import { before, each } from './reads-format.ts';
+import { after } from './steps-format.ts';
 import { unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes } from './schemes.ts';
 import { templates } from './sign-format.ts';
@@ -246,6 +247,8 @@ const action = z.strictObject({
   before: before.optional(),
   /** A list whose records are each completed by a read, for apps whose lists return only ids. */
   each: each.optional(),
+  /** Calls that follow the request: wait for a job, read or download its result, complete an upload. */
+  after: after.optional(),
   /**
    * The member of the body by which the app recognises a repeated call. It is set here, next to the members of `wrap`,
    * and makes the call safe to retry.
@@ -258,7 +261,7 @@ const action = z.strictObject({
   /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
   idempotent: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(300).optional(),
-  /** Points of a call, for limits in points and for `budget` until an answer tells. Default: 1. */
+  /** Points of a call, for limits in points and for `budget` until an answer reports another. Default: 1. */
   cost: z.int().min(1).max(100_000).optional(),
   /** Words that people use for this; searched together with name and description. */
   synonyms: z.array(text(60)).default([]),
@@ -351,7 +354,7 @@ export const connectorFile = z.strictObject({
   errors: errors.prefault({}),
   /** Limits per credential: one, or several that all hold. */
   rateLimit: rateLimit.optional(),
-  /** What the app's answers say of the points or calls that are left. */
+  /** The points or calls that are left, as the app's answers report them. */
   budget: budget.optional(),
   /** The header by which the app recognises a repeated write; makes writes safe to retry. */
   idempotencyHeader: z.string().optional(),

@@ -26,7 +26,7 @@ const bodyOrHeader = answerPlace.refine(
   'must be body:<path> or header:<name>',
 );
 
-/** What an app's answers say of the points or calls that are left. A call that would exceed them waits. */
+/** The points or calls that are left, as an app's answers report them. A call that would exceed them waits. */
 export const budget = z
   .strictObject({
     /** The points or calls that are left. */

@@ -52,7 +52,7 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name) && !known)
       faults.push({
         path: `${path}.parts.${name}`,
-        rule: 'stands neither in compose nor in an email or file, nor do before, each or bodyMap read it',
+        rule: 'stands neither in compose nor in an email or file, nor do before, each, after or bodyMap read it',
       });
   }
   return faults;

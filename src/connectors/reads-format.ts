@@ -18,7 +18,7 @@ const readShape = {
 };
 
 /** Completes a record of the page with the value of one more read. Its names: `input` and `record`. */
-const eachRead = z.strictObject(readShape);
+export const eachRead = z.strictObject(readShape);
 export type EachRead = z.infer<typeof eachRead>;
 
 /** The first entry that applies to a call reads for each record of its page. */

@@ -35,14 +35,16 @@ export function readFaults(file: ConnectorFile, action: ActionDefinition, path: 
   return faults;
 }
 
-/** Returns the parameters that `before`, `each` and `bodyMap` use. */
-export function namesRead({ before, each = [], bodyMap = '' }: ActionDefinition): Set<string> {
-  const reads = [...each, ...Object.values(before?.reads ?? {})];
+/** Returns the parameters that `before`, `each`, `after` and `bodyMap` use. */
+export function namesRead({ before, each = [], after, bodyMap = '' }: ActionDefinition): Set<string> {
+  const steps = Object.values(after?.steps ?? {}).filter((step) => 'action' in step);
+  const reads = [...each, ...Object.values(before?.reads ?? {}), ...steps];
   const conditions = reads.flatMap(({ when, unless }) => [when, unless]).filter((one) => one !== undefined);
   const texts = [
     ...reads.map(({ input }) => JSON.stringify(input)),
     ...Object.values(before?.fill ?? {}),
     bodyMap,
+    after?.give ?? '',
   ];
   return new Set([
     ...conditions.map(rootOf),
@@ -50,10 +52,16 @@ export function namesRead({ before, each = [], bodyMap = '' }: ActionDefinition)
   ]);
 }
 
-function oneReadFaults(
+/** Returns the faults of one read, or of a step that may also write. */
+export function oneReadFaults(
   file: ConnectorFile,
   action: ActionDefinition,
-  { read, path, roots }: { read: EachRead; path: string; roots: readonly string[] },
+  {
+    read,
+    path,
+    roots,
+    mayWrite = false,
+  }: { read: EachRead; path: string; roots: readonly string[]; mayWrite?: boolean },
 ): SemanticFault[] {
   const own = namesOfParameters(action);
   const faults = [read.when, read.unless]
@@ -69,19 +77,21 @@ function oneReadFaults(
   const target = file.actions[read.action];
   if (!target)
     return [...faults, { path: `${path}.action`, rule: `"${read.action}" is no action of this file` }];
-  return [...faults, ...targetFaults(file, target, { read, path })];
+  return [...faults, ...targetFaults(file, target, { read, path, mayWrite })];
 }
 
 function targetFaults(
   file: ConnectorFile,
   target: ActionDefinition,
-  { read: { action, input }, path }: { read: EachRead; path: string },
+  { read: { action, input }, path, mayWrite }: { read: EachRead; path: string; mayWrite: boolean },
 ): SemanticFault[] {
   const faults: SemanticFault[] = [];
   const reads = effectsIn(target, target.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
   const plain = !pagingOf(file, target) && !target.before && target.response.body !== 'content';
-  if (!reads || !plain)
-    faults.push({ path: `${path}.action`, rule: `"${action}" must read, be no list and have no \`before\`` });
+  if (!plain || (!reads && !mayWrite)) {
+    const rule = `"${action}" must ${mayWrite ? '' : 'read, '}be no list and have no \`before\``;
+    faults.push({ path: `${path}.action`, rule });
+  }
   const parameters = parametersOf(target);
   for (const name of Object.keys(input).filter((one) => !parameters.some((known) => known.name === one)))
     faults.push({ path: `${path}.input.${name}`, rule: `is no parameter of "${action}"` });

@@ -13,6 +13,7 @@ import { readFaults } from './reads-semantics.ts';
 import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
+import { stepFaults } from './steps-semantics.ts';
 import { xmlFaults } from './xml-semantics.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
@@ -249,6 +250,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...wireFaults(file, action, path),
     ...encodeFaults(file, action, path),
     ...xmlFaults(file, action, path),
+    ...stepFaults(file, action, path),
   );
   if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
@@ -304,7 +306,8 @@ function probeFaults(file: ConnectorFile, probe: string | undefined, path: strin
   if (probe === undefined) return [];
   const action = file.actions[probe];
   if (!action) return [{ path, rule: `"${probe}" is no action of this file` }];
-  if (action.before) return [{ path, rule: 'must be one call; this action has `before`' }];
+  if (action.before || action.after)
+    return [{ path, rule: 'must be one call; this action has `before` or `after`' }];
   const needed = parametersOf(action).find(({ required }) => required);
   if (needed)
     return [{ path, rule: `must be callable without input, but "${probe}" requires ${needed.name}` }];

@@ -1,15 +1,15 @@
-import { isUtf8 } from 'node:buffer';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MAX_JSON_DEPTH, type Json } from '../lib/json.ts';
+import { MAX_JSON_DEPTH } from '../lib/json.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
-import { blankSecrets, secretsIn } from '../lib/scrub.ts';
+import { secretsIn } from '../lib/scrub.ts';
 import { XmlError } from '../lib/xml.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
 import { readEvents } from './event-stream.ts';
+import { fileOf } from './file-answer.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { isRepeatable } from './outcome.ts';
@@ -169,14 +169,6 @@ async function xmlAnswer(
 /** Decodes the whole only when its beginning is blank. */
 function isBlank(bytes: Buffer): boolean {
   return bytes.toString('utf8', 0, 64).trim() === '' && bytes.toString('utf8').trim() === '';
-}
-
-/** Returns a file as JSON: UTF-8 text unchanged, other content in base64. */
-function fileOf(contentType: string, bytes: Buffer, reflected: readonly string[]): Json {
-  const file = { contentType, size: bytes.length };
-  if (isUtf8(bytes) && !bytes.includes(0)) return { ...file, text: bytes.toString('utf8') };
-  const clean = reflected.length > 0 ? blankSecrets(bytes, reflected) : bytes;
-  return { ...file, base64: clean.toString('base64') };
 }
 
 /** Returns how long to wait before another try, or undefined when the answer is final. */

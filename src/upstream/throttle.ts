@@ -30,7 +30,7 @@ export interface Throttle {
    * @throws GatehouseError `upstream_rate_limited` when the wait would exceed the deadline.
    */
   enter(call: UpstreamCall, deadline: number): Promise<() => void>;
-  /** Reads from an answer how many points are left, where the file says that answers tell. */
+  /** Reads from an answer how many points are left, where the file has a `budget`. */
   observe(call: UpstreamCall, answer: Pick<UpstreamAnswer, 'headers' | 'body'>): void;
   /** Delays this credential's next calls until the time that the third party named. */
   hold(call: UpstreamCall, untilMs: number): void;

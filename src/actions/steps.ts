@@ -1,0 +1,133 @@
+import type { CallStep, DownloadStep } from '../connectors/steps-format.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import type { UpstreamContext } from '../upstream/call.ts';
+import { download } from '../upstream/download.ts';
+import { mapValue } from '../upstream/expression.ts';
+import { pause } from '../upstream/pause.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
+import { readValue } from './read-results.ts';
+import { allowedAction, applies, readCall, type Denies } from './reads.ts';
+
+interface Following {
+  call: UpstreamCall;
+  /** Values by name: `input`, `value` and the steps so far. */
+  names: JsonObject;
+  denies: Denies;
+  /** End of the action's time, epoch ms. */
+  deadline: number;
+}
+
+/**
+ * Returns the result of an action after the steps of its `after`; the value of its own request where it has none.
+ * @throws GatehouseError those of readValue(); for an action that writes `upstream_failed` or `upstream_timeout` with
+ * the step (`details.step`), because its own request had its effect.
+ */
+export async function afterSteps(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  { value, denies, startedAt }: { value: Json; denies: Denies; startedAt: number },
+): Promise<Json> {
+  const { after } = call.action.definition;
+  if (!after) return value;
+  const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
+  const names: JsonObject = { input: call.input, value };
+  const following: Following = { call, names, denies, deadline: startedAt + seconds * SECOND };
+  let last = value;
+  for (const [name, step] of Object.entries(after.steps)) {
+    if (!('download' in step) && !applies(step, call.input)) continue;
+    try {
+      last = names[name] = await ('download' in step
+        ? downloaded(context, following, step)
+        : called(context, following, { name, step }));
+    } catch (error) {
+      throw failedStep(following, name, error);
+    }
+  }
+  return after.give === undefined ? last : mapValue(after.give, names);
+}
+
+async function called(
+  context: UpstreamContext,
+  { call, names, denies, deadline }: Following,
+  { name, step }: { name: string; step: CallStep },
+): Promise<Json> {
+  const action = allowedAction(call.connector, step, denies);
+  const one = readCall(call, action, { read: step, names });
+  if (call.idempotencyKey !== undefined && action.effect !== 'read')
+    one.idempotencyKey = `${call.idempotencyKey}-${name}`;
+  const { until } = step;
+  for (let tries = 1; ; tries++) {
+    const value = await readValue(context, one, () => {});
+    if (!until) return value;
+    const state = valueAt(value, until.path);
+    if (until.in.some((wanted) => wanted === state)) return value;
+    if (until.failed.some((wanted) => wanted === state)) throw jobFailed(call, value, until);
+    const waitMs = step.everySeconds * SECOND;
+    if (context.clock.now() + waitMs >= deadline) throw stillRunning(call, state);
+    call.onProgress?.({ progress: tries, message: `${call.connector.name}: ${String(state ?? 'waiting')}` });
+    await pause(call, waitMs);
+  }
+}
+
+function downloaded(
+  context: UpstreamContext,
+  { call, names, deadline }: Following,
+  step: DownloadStep,
+): Promise<Json> {
+  const url = valueAt(names, step.download);
+  if (typeof url !== 'string' || !/^https?:\/\//i.test(url))
+    throw new GatehouseError(
+      'upstream_failed',
+      `${call.connector.name} answered without an address at ${step.download}.`,
+    );
+  const timeoutMs = Math.max(1, deadline - context.clock.now());
+  return download(context, call, { url, body: step.body, timeoutMs });
+}
+
+function jobFailed(
+  { connector }: UpstreamCall,
+  value: Json,
+  { path, message }: NonNullable<CallStep['until']>,
+): GatehouseError {
+  const said = message === undefined ? undefined : valueAt(value, message);
+  const words = typeof said === 'string' && said !== '' ? `: ${said.slice(0, 500)}` : '';
+  return new GatehouseError(
+    'upstream_failed',
+    `${connector.name} could not finish this (${String(valueAt(value, path))}${words}).`,
+    { details: { reason: 'job_failed', ...(words === '' ? {} : { message: words.slice(2) }) } },
+  );
+}
+
+function stillRunning({ connector }: UpstreamCall, state: Json | undefined): GatehouseError {
+  return new GatehouseError(
+    'upstream_timeout',
+    `${connector.name} still works on this (${String(state ?? 'no state')}), and the time of the action is over.`,
+    { details: { reason: 'job_running' } },
+  );
+}
+
+/**
+ * Returns the error of a step. After a write no error may say that nothing happened, because a caller would repeat it.
+ */
+function failedStep({ call }: Following, step: string, error: unknown): unknown {
+  if (!(error instanceof GatehouseError) || call.action.effect === 'read') return error;
+  const { status, message, reason } = error.details ?? {};
+  const isOfJob = reason === 'job_failed' || reason === 'job_running';
+  return new GatehouseError(
+    error.code === 'upstream_timeout' ? error.code : 'upstream_failed',
+    `${call.connector.name} accepted the call, and its step ${step} failed. ${error.message}`,
+    {
+      details: {
+        connectorId: call.connector.connectorId,
+        step,
+        cause: error.code,
+        ...(status === undefined ? {} : { status }),
+        ...(message === undefined ? {} : { message }),
+        ...(isOfJob ? { reason } : {}),
+      },
+      cause: error,
+    },
+  );
+}

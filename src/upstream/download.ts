@@ -1,0 +1,45 @@
+import { GatehouseError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { secretsIn } from '../lib/scrub.ts';
+import type { UpstreamContext } from './call.ts';
+import { fileOf } from './file-answer.ts';
+import { parseAnswer } from './large-answers.ts';
+import type { UpstreamCall } from './upstream-call.ts';
+
+/**
+ * Downloads from an address that the app answered with, such as a pre-signed one. The credential is not sent, and the
+ * address is checked as every outgoing one.
+ * @throws GatehouseError upstream_*
+ */
+export async function download(
+  { outbound, throttle }: UpstreamContext,
+  { connector, credential, signal }: UpstreamCall,
+  { url, body, timeoutMs }: { url: string; body: 'json' | 'file'; timeoutMs: number },
+): Promise<Json> {
+  const answer = await outbound.request({
+    method: 'GET',
+    url,
+    headers: { accept: '*/*', 'user-agent': 'Gatehouse/0.1' },
+    timeoutMs,
+    followRedirects: true,
+    ...(signal ? { signal } : {}),
+  });
+  const { status, headers } = answer;
+  const details = { status, connectorId: connector.connectorId };
+  if (status >= 300)
+    throw new GatehouseError('upstream_failed', `${connector.name} gave no file (HTTP ${status}).`, {
+      details,
+    });
+  const secrets = Object.values(credential?.values ?? {});
+  if (body === 'file')
+    return fileOf(headers['content-type'] ?? '', answer.body, secretsIn(answer.body, secrets));
+  try {
+    return await parseAnswer(answer.body, throttle.pause);
+  } catch (error) {
+    if (error instanceof GatehouseError) throw error;
+    throw new GatehouseError('upstream_failed', `${connector.name} gave a file that is no JSON.`, {
+      details: { ...details, reason: 'not_json' },
+      cause: error,
+    });
+  }
+}
