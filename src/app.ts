@@ -66,6 +66,7 @@ export async function listen(context: OpenContext): Promise<App> {
   const keepAlive = startKeepAlive(context);
   context.dispatcher.start();
   context.sources.start(context);
+  context.remoteServers.start(context);
   context.runs.start(context);
   const report = setTimeout(() => void reportLater(context), REPORT_AFTER_MS);
   report.unref();

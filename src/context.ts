@@ -27,12 +27,14 @@ import type { Context as McpContext } from './mcp/context.ts';
 import type { Listings } from './mcp/tools/tool-listings.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
+import { createRemoteServers } from './remote/live.ts';
 import { createLiveServers, type LiveServer } from './servers/live.ts';
 import { readSettings } from './servers/settings.ts';
 import type { Environment } from './store/environments.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore } from './store/open.ts';
 import { createBoundedExpressions } from './upstream/expression-limits.ts';
+import { createRemoteSessions } from './upstream/remote/sessions.ts';
 import { createThrottle } from './upstream/throttle.ts';
 import { createRuns } from './workflows/runner.ts';
 
@@ -107,6 +109,8 @@ export async function openContext(
       outbound,
       intervals,
       throttle: createThrottle(clock),
+      remoteSessions: createRemoteSessions(outbound),
+      remoteServers: createRemoteServers(),
       executions,
       limits,
       readiness: createReadiness({ db, clock, log }),
@@ -135,11 +139,13 @@ export async function openContext(
       async close() {
         base.readiness.close();
         await customConnectors.close();
+        await base.remoteServers.close();
         await base.sources.close();
         await base.runs.close();
         await base.expressions.close();
         await dispatcher.close();
         await executions.close();
+        await base.remoteSessions.close();
         await toReceivers.close();
         await toIssuers.close();
         await outbound.close();
@@ -147,6 +153,7 @@ export async function openContext(
       },
     };
     // The callers read publicUrl of this same object, because it is final only when the server listens.
+    base.remoteSessions.watch((connector) => base.remoteServers.changed(connector));
     return Object.assign(base, { callers: createCallers(base) });
   } catch (error) {
     await store.close();

@@ -68,7 +68,8 @@ const ALLOWED: Record<string, string[]> = {
     'sources',
   ],
   custom: ['lib', 'store', 'connectors', 'base.ts', 'runtime'],
-  'http/context.ts': ['custom', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
+  remote: ['lib', 'store', 'connectors', 'base.ts', 'runtime', 'upstream', 'credentials', 'custom'],
+  'http/context.ts': ['remote', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
   'http/server': [
     'lib',
     'store',
@@ -96,6 +97,7 @@ const ALLOWED: Record<string, string[]> = {
     'subscriptions',
     'workflows',
     'custom',
+    'remote',
     'http/context.ts',
     'http/server',
   ],
@@ -142,7 +144,7 @@ const ALLOWED: Record<string, string[]> = {
 /** Packages that have one home. */
 const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^@modelcontextprotocol\/sdk\/server/, allowed: /^mcp\// },
-  { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/mcp-client\.ts$/ },
+  { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/remote\// },
   { package: /^express$/, allowed: /^(http\/|sandbox\/|lib\/express-errors\.ts)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
   { package: /^sax$/, allowed: /^lib\/xml\.ts$/ },

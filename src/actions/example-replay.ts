@@ -10,6 +10,7 @@ import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
+import { createRemoteSessions } from '../upstream/remote/sessions.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readPage } from './offset-pages.ts';
 import { completed, withFilled } from './reads.ts';
@@ -49,9 +50,10 @@ export async function replayExample(
     place: () => ({ take: () => true, [Symbol.dispose]: () => {} }),
     pause: async () => {},
   };
+  const remoteSessions = createRemoteSessions(outbound);
   const call: UpstreamCall = { connector, action, credential, input };
   if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;
-  const outcome = await outcomeOf({ outbound, throttle, clock, log }, call);
+  const outcome = await outcomeOf({ outbound, throttle, clock, log, remoteSessions }, call);
 
   const [first] = sent;
   const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];

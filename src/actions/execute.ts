@@ -85,6 +85,7 @@ export type ExecuteContext = Pick<
   | 'catalog'
   | 'outbound'
   | 'throttle'
+  | 'remoteSessions'
   | 'executions'
   | 'operator'
   | 'credentialMemory'
@@ -166,6 +167,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     onLog: request.onLog,
     onChanged: request.onChanged,
     onWait: request.onWait,
+    onQuestion: request.onQuestion,
     trace: request.trace,
     answers: request.answers,
   };

@@ -9,7 +9,7 @@ import { sha256 } from '../lib/sha256.ts';
  */
 export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<Action, 'hash'>): JsonObject {
   const { connectorId, actionId, name, description, effect, list, inputSchema, outputSchema } = action;
-  const { effectWhen, before, each, after } = action.definition;
+  const { effectWhen, before, each, after, mcp } = action.definition;
   const definition = parseJson(
     JSON.stringify({
       connectorId,
@@ -19,6 +19,7 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
       effect,
       ...(effectWhen.length > 0 ? { effectWhen } : {}),
       list,
+      ...(mcp ? { mcp } : {}),
       ...(before ? { before } : {}),
       ...(each ? { each } : {}),
       ...(after ? { after } : {}),

@@ -5,6 +5,7 @@ import { bodyPath, condition, fieldName, template, text } from './format-parts.t
 import { budget, rateLimit } from './limits-format.ts';
 import { paging } from './paging-format.ts';
 import { before, each } from './reads-format.ts';
+import { protocol, remoteCall } from './remote-format.ts';
 import { after } from './steps-format.ts';
 import { unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes } from './schemes.ts';
@@ -173,6 +174,10 @@ const action = z.strictObject({
    * For apps that serve some actions at another address than the file's `baseUrl`; the credential is sent there too.
    */
   baseUrl: template.optional(),
+  /** The request of MCP, for `protocol: mcp`. */
+  mcp: remoteCall.optional(),
+  /** JSON Schema of the whole input, for `protocol: mcp`, where the server describes its tools itself. */
+  input: jsonSchema.optional(),
   path: parameters,
   query: parameters,
   headers: parameters,
@@ -334,6 +339,7 @@ export const connectorFile = z.strictObject({
   /** Sources of the facts in this file. */
   sources: z.array(source).min(1),
 
+  protocol,
   /** An https address without trailing slash; `{name}` is a variable or a credential field that is not secret. */
   baseUrl: template,
   /** Fields of every credential, whatever its scheme: shop names, hosts, API versions. */

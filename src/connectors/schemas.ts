@@ -89,6 +89,7 @@ export function inputSchemaOf(
   action: ActionDefinition,
   paging: Paging | undefined,
 ): JsonSchema {
+  if (action.input) return { ...action.input, $schema: DIALECT };
   const parameters = parametersOf(action).filter(
     ({ name }) => !Object.hasOwn(action.before?.fill ?? {}, name),
   );

@@ -10,6 +10,7 @@ import { checkPatterns } from './patterns.ts';
 import { checkEvents } from './events-semantics.ts';
 import { policyFaults } from './policy-semantics.ts';
 import { readFaults } from './reads-semantics.ts';
+import { remoteFaults } from './remote-semantics.ts';
 import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
@@ -44,6 +45,7 @@ export function checkSemantics(file: ConnectorFile): SemanticFault[] {
     ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
     ...checkProbes(file),
     ...mcpFaults(file),
+    ...remoteFaults(file),
     ...checkEvents(file),
   ];
 }

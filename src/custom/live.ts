@@ -99,7 +99,7 @@ async function connectorOf(
     log.error({ environment, connectorId, fault, faults: read.faults.length }, 'custom connector left out');
     return undefined;
   }
-  const columns = columnsOf(read.definition);
+  const columns = columnsOf(read.definition, version.kind);
   await db
     .updateTable('custom_connector_versions')
     .set(columns)

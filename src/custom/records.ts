@@ -8,6 +8,7 @@ import {
   findNewest,
   findStored,
   findVersion,
+  forgetRemote,
   raiseRevision,
   type ConnectorKey,
   type Stored,
@@ -23,6 +24,13 @@ const MAX_VERSIONS = 100;
 interface Change {
   source: Source;
   caller: string;
+  /** The MCP server whose tools are the actions, stored in the same transaction; absent for a connector file. */
+  remote?: { save(tx: Tx): Promise<void> };
+}
+
+/** Stores the origin of a definition: a remote server, or none. */
+async function saveOrigin(tx: Tx, key: ConnectorKey, { remote }: Change): Promise<void> {
+  await (remote ? remote.save(tx) : forgetRemote(tx, key));
 }
 
 /**
@@ -32,9 +40,9 @@ interface Change {
 export async function createConnector(
   context: Context,
   environment: ConnectorKey['environment'],
-  { source, caller }: Change,
+  change: Change,
 ): Promise<{ connectorId: string; version: number }> {
-  const made = requireDefinition(source);
+  const made = requireDefinition(change.source);
   const connectorId = made.file.id;
   assertFree(context.catalog, connectorId);
   const key = { environment, connectorId };
@@ -43,7 +51,8 @@ export async function createConnector(
     const row = await findRow(tx, key);
     if (row?.deleted_at === null) throw connectorExists(connectorId, 'Change it with PUT.');
     await assertRoom(tx, key);
-    return insertVersion(context, tx, { key, made, caller, before: row?.version ?? 0 });
+    await saveOrigin(tx, key, change);
+    return insertVersion(context, tx, { key, made, change, before: row?.version ?? 0 });
   });
   await context.customConnectors.refresh();
   return { connectorId, version };
@@ -56,16 +65,19 @@ export async function createConnector(
 export async function changeConnector(
   context: Context,
   key: ConnectorKey,
-  { source, caller }: Change,
+  change: Change,
 ): Promise<{ connectorId: string; version: number }> {
   await requireStored(context.db, key);
-  const made = requireDefinition(source, key.connectorId);
+  const made = requireDefinition(change.source, key.connectorId);
   const version = await context.db.transaction().execute(async (tx) => {
     await raiseRevision(tx, key.environment);
     const before = await findNewest(tx, key);
     if (!before) throw connectorNotFound(key.connectorId, []);
-    if (before.fingerprint === made.fingerprint) return before.version;
-    return insertVersion(context, tx, { key, made, caller, before: before.version });
+    await saveOrigin(tx, key, change);
+    const isKnown = before.fingerprint === made.fingerprint && before.kind === kindOf(change);
+    return isKnown
+      ? before.version
+      : insertVersion(context, tx, { key, made, change, before: before.version });
   });
   await context.customConnectors.refresh();
   return { connectorId: key.connectorId, version };
@@ -89,6 +101,7 @@ export async function deleteConnector(context: Context, key: ConnectorKey): Prom
       .returning('version')
       .executeTakeFirst();
     if (!row) throw connectorNotFound(key.connectorId, []);
+    await forgetRemote(tx, key);
   });
   await context.customConnectors.refresh();
 }
@@ -148,19 +161,23 @@ function findRow(tx: Tx, { environment, connectorId }: ConnectorKey) {
     .executeTakeFirst();
 }
 
+function kindOf({ remote }: Change): Version['kind'] {
+  return remote ? 'mcp' : 'definition';
+}
+
 /** Stores the version after `before`, and makes it the newest. */
 async function insertVersion(
   { clock }: Pick<Context, 'clock'>,
   tx: Tx,
-  { key, made, caller, before }: { key: ConnectorKey; made: Definition; caller: string; before: number },
+  { key, made, change, before }: { key: ConnectorKey; made: Definition; change: Change; before: number },
 ): Promise<number> {
   const now = clock.now();
   const version = before + 1;
   const id = { environment: key.environment, connector_id: key.connectorId };
-  const created = { created_at: now, created_by: caller };
+  const created = { created_at: now, created_by: change.caller };
   await tx
     .insertInto('custom_connector_versions')
-    .values({ ...id, version, ...columnsOf(made), ...created })
+    .values({ ...id, version, ...columnsOf(made, kindOf(change)), ...created })
     .execute();
   await tx
     .insertInto('custom_connectors')

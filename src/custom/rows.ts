@@ -68,10 +68,13 @@ function toVersion(row: VersionRow) {
 }
 
 /** Returns the columns of a checked definition. */
-export function columnsOf({ file, fingerprint, origins: addresses, source: given }: Definition) {
+export function columnsOf(
+  { file, fingerprint, origins: addresses, source: given }: Definition,
+  kind: VersionRow['kind'],
+) {
   const cached = toCached(file);
   return {
-    kind: 'definition',
+    kind,
     source: JSON.stringify(given),
     head: JSON.stringify(cached.head),
     definition: cached.text(),
@@ -192,4 +195,13 @@ export async function findVersion(
     .where('version', '=', version)
     .executeTakeFirst();
   return row && toVersion(row);
+}
+
+/** Deletes the remote MCP server behind a connector, with the operator's values for it. */
+export async function forgetRemote(tx: Tx, { environment, connectorId }: ConnectorKey): Promise<void> {
+  await tx
+    .deleteFrom('remote_servers')
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .execute();
 }

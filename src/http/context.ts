@@ -1,14 +1,14 @@
 import type { Context as Connect } from '../connect/context.ts';
 import type { Readiness } from '../runtime/readiness.ts';
-import type { Context as Custom } from '../custom/context.ts';
 import type { Context as Identity } from '../identity/context.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { ToolListing } from '../servers/tool-listing.ts';
+import type { Context as Remote } from '../remote/context.ts';
 import type { Context as Workflows } from '../workflows/context.ts';
 
 /** The parts that the REST surface uses. */
-export interface Context extends Connect, Workflows, Identity, Custom {
-  readonly catalog: Custom['catalog'];
+export interface Context extends Connect, Workflows, Identity, Remote {
+  readonly catalog: Remote['catalog'];
   readonly operator: Workflows['operator'];
   /** The checks behind /ready. */
   readonly readiness: Readiness;

@@ -1,5 +1,5 @@
 import type { Tx } from './schema.ts';
-import { stamped } from './migration-helpers.ts';
+import { index, stamped } from './migration-helpers.ts';
 
 /** Adds the custom connectors with their versions. */
 export async function customConnectors(tx: Tx): Promise<void> {
@@ -43,4 +43,20 @@ export async function boundOrigins(tx: Tx): Promise<void> {
       .alterTable(table)
       .addColumn('origins', 'text', (c) => c.notNull().defaultTo(''))
       .execute();
+}
+
+/** Adds the remote MCP servers behind custom connectors. */
+export async function remoteServers(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('remote_servers')
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('settings', 'text', (c) => c.notNull())
+    .addColumn('sealed', 'text')
+    .addColumn('next_at', 'bigint', (c) => c.notNull())
+    .addColumn('read_at', 'bigint')
+    .addColumn('error', 'text')
+    .addPrimaryKeyConstraint('remote_servers_key', ['environment', 'connector_id'])
+    .execute();
+  await index(tx, 'remote_servers', ['next_at']);
 }

@@ -16,7 +16,7 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
-import { boundOrigins, customConnectors } from './migration-connectors.ts';
+import { boundOrigins, customConnectors, remoteServers } from './migration-connectors.ts';
 import { events } from './migration-events.ts';
 import { foundation } from './migration-foundation.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
@@ -63,4 +63,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'search in memory', up: searchInMemory },
   { name: 'custom connectors', up: customConnectors },
   { name: 'bound origins', up: boundOrigins },
+  { name: 'remote servers', up: remoteServers },
 ];

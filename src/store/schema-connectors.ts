@@ -18,7 +18,7 @@ export interface ConnectorTables {
     /** Counts from 1. */
     version: number;
     /** Form of `source`. */
-    kind: 'definition';
+    kind: 'definition' | 'mcp';
     /** The definition as it was sent, as JSON: a connector file as an object, or its YAML text. */
     source: string;
     /** Id, name, description and categories, as JSON. */
@@ -34,6 +34,21 @@ export interface ConnectorTables {
     created_at: number;
     /** The caller's label: `key:<keyId>`. */
     created_by: string;
+  };
+  /** Remote MCP servers whose tools are the actions of a custom connector. */
+  remote_servers: {
+    environment: Environment;
+    connector_id: string;
+    /** Address, name and form of the credentials, as JSON. */
+    settings: string;
+    /** The operator's values that read the tools, sealed; null: the credential of a connected user reads them. */
+    sealed: string | null;
+    /** When the tools are read again, epoch ms. */
+    next_at: number;
+    /** When they were read last, epoch ms. */
+    read_at: number | null;
+    /** Why the last read failed. */
+    error: string | null;
   };
   /** Rises with each change of an environment's custom connectors, so that processes notice it by one row. */
   custom_connector_revisions: { environment: Environment; revision: number };

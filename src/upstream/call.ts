@@ -19,7 +19,7 @@ import { retryAfterMs } from './response.ts';
 import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
 import { parseXmlAnswer, readsXml } from './xml-answer.ts';
 
-export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
+export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log' | 'remoteSessions'>;
 
 const MAX_TRIES = 3;
 const RETRIES = { firstMs: 200, factor: 4 };
@@ -76,6 +76,10 @@ async function sendOnce(
   call: UpstreamCall,
   timeoutMs: number,
 ): Promise<UpstreamAnswer> {
+  if (call.connector.definition.protocol === 'mcp') {
+    const { sendRemote } = await import('./remote/send.ts');
+    return sendRemote(context, call, timeoutMs);
+  }
   const { pause } = context.throttle;
   const built = await buildRequest(call, context.clock.now());
   using place = context.throttle.place(call);

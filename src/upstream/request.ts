@@ -78,6 +78,27 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   };
 }
 
+/** The endpoint of a remote MCP server, with the headers of a call and its live secrets. */
+export type Endpoint = Pick<BuiltRequest, 'url' | 'headers' | 'secrets'>;
+
+/**
+ * Returns the endpoint for a call of `protocol: mcp`.
+ * @throws as buildRequest()
+ */
+export async function buildEndpoint(call: UpstreamCall, now: number): Promise<Endpoint> {
+  const value = valuesOf(call);
+  const { origin, host, path } = baseUrl(call, value);
+  const [pathname = '', query = ''] = path.split('?', 2);
+  const draft: Draft = {
+    method: 'POST',
+    address: { origin, host, path: pathname, query },
+    headers: headersOf(call, value),
+    body: undefined,
+  };
+  const secrets = await applyAuthentication(draft, call, { value, now });
+  return { url: hrefOf(draft.address), headers: draft.headers, secrets };
+}
+
 /**
  * Makes a next address of the link style absolute.
  * @throws `upstream_failed` when it leaves the connector's origin.

@@ -35,6 +35,14 @@ export interface Notices {
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
   /** Called when the call will take a while. */
   onWait?: (() => void) | undefined;
+  /** Puts a question to the user of the client, and returns the answer. Absent when the client cannot be asked. */
+  onQuestion?: ((question: Question) => Promise<JsonObject>) | undefined;
+}
+
+/** A question of a third party while a call runs, as elicitation/create of MCP. */
+export interface Question {
+  method: 'elicitation/create';
+  params: JsonObject;
 }
 
 /** One call of an action to its third party. */

@@ -14,6 +14,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { createAccountChanges } from '../../src/sources/account-switch.ts';
+import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { silentOperator } from '../support/operator.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
@@ -40,6 +41,7 @@ async function openProcesses(kind: StoreKind) {
     catalog: oauthCatalog(party.origin),
     outbound,
     throttle: createThrottle(systemClock),
+    remoteSessions: createRemoteSessions(outbound),
     hashKey: createSecretKey(Buffer.alloc(32, 7)),
     accountChanges: createAccountChanges({ clock: systemClock }),
     credentialMemory: createCredentialMemory({ clock: systemClock }),

@@ -10,6 +10,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { manualClock, type ManualClock } from './clock.ts';
 import { silentOperator } from './operator.ts';
@@ -71,6 +72,7 @@ async function open(
     catalog: catalogFor(),
     outbound,
     throttle: createThrottle(clock),
+    remoteSessions: createRemoteSessions(outbound),
     executions,
     accountChanges: createAccountChanges({ clock }),
     credentialMemory: createCredentialMemory({ clock }),

@@ -8,6 +8,7 @@ import { systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import type { UpstreamContext } from '../../src/upstream/call.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
+import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 
 /** Parts of a connector file, as YAML in flow or block form; the rest of the file is filled in. */
@@ -100,6 +101,7 @@ export function openUpstream(
     outbound,
     clock,
     throttle: createThrottle(clock),
+    remoteSessions: createRemoteSessions(outbound),
     log: createLog('debug', { write: (line) => void logged.push(line) }),
     logged,
     close: () => outbound.close(),

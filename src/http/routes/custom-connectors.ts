@@ -9,7 +9,9 @@ import {
   requireVersion,
 } from '../../custom/records.ts';
 import { listStored, listVersions, type Stored, type Version, type VersionFacts } from '../../custom/rows.ts';
+import { changeRemote, createRemote } from '../../remote/records.ts';
 import type { Context } from '../context.ts';
+import { imported, remoteServer, remoteView, viewRemote } from './remote-servers.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { retrySources } from '../../sources/source-records.ts';
 import { defineRoute } from '../server/route.ts';
@@ -19,20 +21,31 @@ import { versionNumber } from './workflow-shapes.ts';
 const common = { tag: 'Custom connectors', auth: 'api_key' } as const;
 const params = z.strictObject({ connectorId: z.string() });
 
-const body = z.strictObject({
-  definition: z.union([z.string(), jsonObject], 'must be an object, or the text of a connector file'),
-});
+const body = z
+  .strictObject({
+    definition: z
+      .union([z.string(), jsonObject], 'must be an object, or the text of a connector file')
+      .optional(),
+    mcp: remoteServer.optional(),
+  })
+  .refine(
+    ({ definition, mcp }) => (definition === undefined) !== (mcp === undefined),
+    'must have exactly one of definition and mcp',
+  );
 
 const changed = z.object({
   connectorId: z.string(),
   version: z.int().meta({ description: 'Number of the version, from 1.' }),
+  ...imported,
 });
 
 const facts = {
   connectorId: z.string(),
   version: z.int(),
   name: z.string(),
-  kind: z.enum(['definition']).meta({ description: 'Form of its source: `definition` is a connector file.' }),
+  kind: z.enum(['definition', 'mcp']).meta({
+    description: 'Form of its source: `definition` is a connector file, `mcp` a remote MCP server.',
+  }),
   origins: z.array(z.string()).meta({
     description: 'Where its credentials are sent. Credentials of other origins are refused.',
   }),
@@ -84,11 +97,13 @@ export const createCustomConnectorRoute = defineRoute({
   success: { status: 201, description: 'The id and the version.', schema: changed },
   errors: ['connector_exists', 'limit_reached'],
   audited: true,
-  async handler({ context, caller, body: { definition } }) {
-    const change = { source: definition, caller: caller.label };
-    const made = await createConnector(context, caller.environment, change);
-    await retrySources(context, { environment: caller.environment, ...made });
-    return { status: 201, body: made };
+  async handler({ context, caller: { environment, label: by }, body: { definition = '', mcp } }) {
+    const made = mcp
+      ? createRemote(context, environment, { server: mcp, caller: by })
+      : createConnector(context, environment, { source: definition, caller: by });
+    const body = await made;
+    await retrySources(context, { environment, ...body });
+    return { status: 201, body };
   },
 });
 
@@ -121,13 +136,18 @@ export const getCustomConnectorRoute = defineRoute({
   summary: 'Read a custom connector',
   scope: 'connectors:read',
   params,
-  success: { status: 200, description: 'The connector and its file.', schema: connector.extend(given) },
+  success: {
+    status: 200,
+    description: 'The connector and its file.',
+    schema: connector.extend({ ...given, remote: remoteView }),
+  },
   errors: ['connector_not_found'],
   async handler({ context, caller, params: { connectorId } }) {
     const key = { environment: caller.environment, connectorId };
     const stored = await requireStored(context.db, key);
     const newest = await requireVersion(context.db, { ...key, version: stored.version });
-    return { body: { ...view(context, stored), ...sourceView(newest) } };
+    const remote = await viewRemote(context, key);
+    return { body: { ...view(context, stored), ...sourceView(newest), remote } };
   },
 });
 
@@ -146,11 +166,19 @@ export const putCustomConnectorRoute = defineRoute({
   success: { status: 200, description: 'The id and the newest version.', schema: changed },
   errors: ['connector_not_found'],
   audited: true,
-  async handler({ context, caller, params: { connectorId }, body: { definition } }) {
-    const key = { environment: caller.environment, connectorId };
-    const made = await changeConnector(context, key, { source: definition, caller: caller.label });
+  async handler({
+    context,
+    caller: { environment, label: by },
+    params: { connectorId },
+    body: { definition = '', mcp },
+  }) {
+    const key = { environment, connectorId };
+    const made = mcp
+      ? changeRemote(context, key, { server: mcp, caller: by })
+      : changeConnector(context, key, { source: definition, caller: by });
+    const body = await made;
     await retrySources(context, key);
-    return { body: made };
+    return { body };
   },
 });
 

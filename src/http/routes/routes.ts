@@ -26,6 +26,7 @@ import * as runLists from './workflow-run-lists.ts';
 import * as runs from './workflow-runs.ts';
 import * as starters from './workflow-starters.ts';
 import * as workflows from './workflows.ts';
+import { reimportConnectorRoute } from './remote-servers.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [
@@ -63,6 +64,7 @@ export const ROUTES: Route[] = [
   custom.listConnectorVersionsRoute,
   custom.getConnectorVersionRoute,
   custom.diffConnectorVersionsRoute,
+  reimportConnectorRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
   credentials.getCredentialRoute,

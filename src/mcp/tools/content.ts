@@ -6,6 +6,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { InputRequest } from '../protocol/abilities.ts';
 import { inputRequired, type InputAnswers } from './input.ts';
 import type { ToolScope } from './tool.ts';
+import type { Question } from '../../upstream/upstream-call.ts';
 
 /*
  * Actions whose app answers with MCP content (`response: {body: content}`).
@@ -113,6 +114,24 @@ export async function runContent(
     answers = toApp(given.answers, given.kept);
   }
   throw failed(`asked more than ${MAX_ROUNDS} times`);
+}
+
+/**
+ * Puts a question of an app to the client while the call runs. A client that supports no such question counts as a user
+ * who did not answer.
+ */
+export async function askClient(scope: ToolScope, appName: string, question: Question): Promise<JsonObject> {
+  const none: JsonObject = { action: 'cancel' };
+  try {
+    const { answers } = await inputRequired(scope, {
+      step: STEP,
+      requests: { question: asAsked(question, appName) },
+    });
+    return answers['question'] ?? none;
+  } catch (error) {
+    if (error instanceof GatehouseError && error.code === 'client_capability_missing') return none;
+    throw error;
+  }
 }
 
 /**

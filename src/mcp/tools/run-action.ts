@@ -9,7 +9,7 @@ import type { LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import { readParameters } from './action-call.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './account-links.ts';
-import { runContent } from './content.ts';
+import { askClient, runContent } from './content.ts';
 import { InputRequired } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -74,14 +74,15 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         onLog: scope.onLog && ((message) => scope.onLog?.(shownLog(message))),
         onChanged: scope.onChanged,
         onWait: scope.onWait,
+        onQuestion: scope.inputs?.live
+          ? (question) => askClient(scope, nameOf(context, grant, call), question)
+          : undefined,
         trace: scope.trace,
         answers,
       });
     };
     if (action?.definition.response.body === 'content') {
-      const appName =
-        context.catalog.connector(grant.environment, call.connectorId)?.name ?? call.connectorId;
-      return { ...(await runContent(scope, appName, run)) };
+      return { ...(await runContent(scope, nameOf(context, grant, call), run)) };
     }
     return toStructured(await run());
   } catch (error) {
@@ -95,6 +96,14 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
     if (refused) throw refused.refusal;
     return runParsed(scope, call);
   }
+}
+
+function nameOf(
+  { catalog }: ToolScope['context'],
+  { environment }: ToolScope['grant'],
+  { connectorId }: ActionCall,
+): string {
+  return catalog.connector(environment, connectorId)?.name ?? connectorId;
 }
 
 /** Writes out the hidden characters in an app's progress message. */

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { readAgain } from '../../remote/records.ts';
+import { findRemote } from '../../remote/rows.ts';
+import { remoteAuthentication } from '../../remote/settings.ts';
+import type { Context } from '../context.ts';
+import { isoTime } from '../../lib/clock.ts';
+import type { ConnectorKey } from '../../custom/rows.ts';
+import { defineRoute } from '../server/route.ts';
+import { label, time } from '../server/shapes.ts';
+
+/** A remote MCP server in a request. */
+export const remoteServer = z
+  .strictObject({
+    connectorId: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -'),
+    name: label(60).optional(),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2000)
+      .refine((url) => !/[?#{}]/.test(url), 'must have no query, fragment or braces')
+      .refine((url) => new URL(url).username === '', 'must have no user name'),
+    authentication: remoteAuthentication.default({ type: 'none' }),
+  })
+  .meta({ id: 'RemoteServer', description: 'A remote MCP server over streamable HTTP.' });
+
+const named = z.object({ name: z.string().meta({ description: 'Name of the tool at the server.' }) });
+/** The result of an import. */
+export const importReport = z
+  .object({
+    tools: z.int().meta({ description: 'Number of tools that became actions.' }),
+    leftOut: z.array(named.extend({ reason: z.string() })),
+    changed: z.array(named.extend({ change: z.string() })),
+  })
+  .meta({ id: 'ImportReport', description: 'Tools that an import left out or changed.' });
+
+/** Members of an answer about a remote server, besides the id and the version. */
+export const imported = {
+  report: importReport.optional(),
+  pending: z.boolean().optional().meta({
+    description: 'Whether the tools of a remote server are unknown until a user has connected an account.',
+  }),
+};
+
+/** A remote server in the view of its connector. */
+export const remoteView = z
+  .object({
+    url: z.string(),
+    authentication: z.enum(['none', 'bearer', 'headers']),
+    operatorAccess: z.boolean().meta({ description: 'Whether values of the operator read its tools.' }),
+    pending: imported.pending.unwrap(),
+    readAt: time.nullable().meta({ description: 'When its tools were read last.' }),
+    error: z.string().nullable().meta({ description: 'Why the last read failed; null when it did not.' }),
+  })
+  .nullable()
+  .meta({ description: 'The remote MCP server; null for a connector file.' });
+
+/** Returns the view of the remote server behind a connector. */
+export async function viewRemote(context: Context, key: ConnectorKey): Promise<z.input<typeof remoteView>> {
+  const remote = await findRemote(context, key);
+  if (!remote) return null;
+  const { settings, values, readAt, error = null } = remote;
+  return {
+    url: settings.url,
+    authentication: settings.authentication.type,
+    operatorAccess: values !== undefined,
+    pending: readAt === undefined,
+    readAt: readAt === undefined ? null : isoTime(readAt),
+    error,
+  };
+}
+
+export const reimportConnectorRoute = defineRoute({
+  tag: 'Custom connectors',
+  auth: 'api_key',
+  method: 'POST',
+  path: '/api/connectors/{connectorId}/reimport',
+  operationId: 'reimportConnector',
+  summary: 'Read the tools of a remote MCP server again',
+  description:
+    'Changed tools make a version. Gatehouse also does this every five minutes, and when the server reports a change.',
+  scope: 'connectors:write',
+  params: z.strictObject({ connectorId: z.string() }),
+  success: {
+    status: 200,
+    description: 'The newest version and what the import left out.',
+    schema: z.object({ connectorId: z.string(), version: z.int(), ...imported }),
+  },
+  errors: ['connector_not_found', 'credential_invalid', 'upstream_failed', 'upstream_timeout'],
+  audited: true,
+  async handler({ context, caller, params: { connectorId } }) {
+    const key = { environment: caller.environment, connectorId };
+    return { body: await readAgain(context, key, caller.label) };
+  },
+});

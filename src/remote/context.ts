@@ -1,0 +1,17 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Context as Credentials } from '../credentials/context.ts';
+import type { Context as Custom } from '../custom/context.ts';
+
+/** The parts that remote MCP servers use. */
+export interface Context extends Credentials, Pick<Custom, 'catalog' | 'customConnectors'> {
+  readonly catalog: Custom['catalog'];
+  readonly remoteServers: RemoteServers;
+}
+
+/** Keeps the actions of remote servers equal to their tools. */
+export interface RemoteServers {
+  start(context: Context): void;
+  /** Reads the tools of a server soon, because it reported a change. */
+  changed(connector: Connector): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,75 @@
+import { compileConnector } from '../connectors/compile.ts';
+import type { Connector } from '../connectors/catalog.ts';
+import { toCredential } from '../credentials/credential.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
+import { openCredential, unsavedCredential } from '../credentials/sealed-values.ts';
+import { requireDefinition } from '../custom/definition.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { asObject } from '../lib/json.ts';
+import { callUpstream } from '../upstream/call.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
+import { interpretAnswer } from '../upstream/response.ts';
+import type { Context } from './context.ts';
+import type { Remote } from './rows.ts';
+import { fileOfTools, TOOLS_ACTION } from './tools-file.ts';
+
+type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors'>;
+
+/**
+ * Returns the tools of a remote server, read with the operator's values, without any where it needs none, else with
+ * the oldest working credential of a user. Undefined: there is no such credential yet.
+ * @throws GatehouseError credential_invalid, upstream_*
+ */
+export async function readTools(
+  context: ReadContext,
+  remote: Pick<Remote, 'key' | 'settings' | 'values'>,
+): Promise<readonly unknown[] | undefined> {
+  const connector = listingConnector(remote);
+  const [scheme] = connector.definition.authentication;
+  if (!scheme) return undefined;
+  if (remote.values || scheme.type === 'none') {
+    const own = { credentialId: 'operator', values: remote.values ?? {} };
+    return listWith(
+      context,
+      connector,
+      scheme.type === 'none' ? undefined : unsavedCredential(connector, scheme, own),
+    );
+  }
+  const row = await context.db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('environment', '=', remote.key.environment)
+    .where('connector_id', '=', remote.key.connectorId)
+    .where('state', '=', 'active')
+    .orderBy('created_at')
+    .executeTakeFirst();
+  if (!row) return undefined;
+  return withFreshTokens(context, { connector, credential: toCredential(row) }, (fresh) =>
+    listWith(context, connector, openCredential(context, connector, fresh)),
+  );
+}
+
+/** Returns the connector of a server without any tool, which can list the tools. */
+function listingConnector({ key, settings }: Pick<Remote, 'key' | 'settings'>): Connector {
+  const { file } = requireDefinition(fileOfTools(settings, { tools: [], readOn: '2000-01-01' }).file);
+  return compileConnector(file, {
+    environments: [key.environment],
+    served: false,
+    custom: true,
+    recorded: () => [],
+  });
+}
+
+async function listWith(
+  context: ReadContext,
+  connector: Connector,
+  credential: OpenCredential | undefined,
+): Promise<readonly unknown[]> {
+  const action = connector.internal.get(TOOLS_ACTION);
+  if (!action) throw new Error('A remote server has an action that lists its tools.');
+  const call = { connector, action, credential, input: {} };
+  const { value } = await interpretAnswer(call, await callUpstream(context, call));
+  const { tools } = asObject(value);
+  if (Array.isArray(tools)) return tools;
+  throw new GatehouseError('upstream_failed', `${connector.name} answered without a list of tools.`);
+}

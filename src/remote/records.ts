@@ -1,0 +1,124 @@
+import { changeConnector, createConnector, requireStored } from '../custom/records.ts';
+import type { ConnectorKey } from '../custom/rows.ts';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Tx } from '../store/schema.ts';
+import type { Context } from './context.ts';
+import { readTools } from './read-tools.ts';
+import { findRemote, recordRead, saveRemote, type Remote } from './rows.ts';
+import { split, type RemoteAuthentication, type RemoteSettings } from './settings.ts';
+import { fileOfTools, type Report } from './tools-file.ts';
+
+/** A remote MCP server as an operator describes it. */
+export interface RemoteServer {
+  connectorId: string;
+  name?: string | undefined;
+  url: string;
+  authentication: RemoteAuthentication;
+}
+
+/** The connector of a remote server after a change. */
+export interface Imported {
+  connectorId: string;
+  version: number;
+  report: Report;
+  /** Whether its tools are unknown until the first user connects an account. */
+  pending: boolean;
+}
+
+/**
+ * Adds a remote MCP server as a connector, with an action for each of its tools. Without the operator's values the
+ * tools are read with the first credential of a user.
+ * @throws GatehouseError as createConnector() and readTools()
+ */
+export async function createRemote(
+  context: Context,
+  environment: ConnectorKey['environment'],
+  { server, caller }: { server: RemoteServer; caller: string },
+): Promise<Imported> {
+  const { source, report, readAt, save } = await prepare(context, environment, server);
+  const made = await createConnector(context, environment, { source, caller, remote: { save } });
+  return { ...made, report, pending: readAt === undefined };
+}
+
+/**
+ * Changes a connector to a remote MCP server, as createRemote() adds one. Values of the operator that are not given
+ * again are gone.
+ * @throws GatehouseError as changeConnector() and readTools()
+ */
+export async function changeRemote(
+  context: Context,
+  key: ConnectorKey,
+  { server, caller }: { server: RemoteServer; caller: string },
+): Promise<Imported> {
+  await requireStored(context.db, key);
+  const { source, report, readAt, save } = await prepare(context, key.environment, server);
+  const made = await changeConnector(context, key, { source, caller, remote: { save } });
+  return { ...made, report, pending: readAt === undefined };
+}
+
+/**
+ * Reads the tools of a remote server again. Changed tools make a version.
+ * @throws GatehouseError `connector_not_found`, `invalid_request` for a connector of another form, as readTools()
+ */
+export async function readAgain(context: Context, key: ConnectorKey, caller: string): Promise<Imported> {
+  await requireStored(context.db, key);
+  const remote = await findRemote(context, key);
+  if (!remote)
+    throw new GatehouseError(
+      'invalid_request',
+      `The connector "${key.connectorId}" is a connector file. Change it with PUT.`,
+    );
+  return update(context, remote, caller);
+}
+
+/** Reads the tools of a server, and stores a version where they changed. A failure is recorded too. */
+export async function update(context: Context, remote: Remote, caller: string): Promise<Imported> {
+  const { key, settings, values } = remote;
+  try {
+    const tools = await readTools(context, remote);
+    const readAt = tools === undefined ? remote.readAt : context.clock.now();
+    const { file, report } = fileOfTools(settings, {
+      tools: tools ?? [],
+      readOn: await readOn(context, key),
+    });
+    if (tools === undefined) {
+      await recordRead(context, key, 'pending');
+      const { version } = await requireStored(context.db, key);
+      return { connectorId: key.connectorId, version, report, pending: readAt === undefined };
+    }
+    const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
+    const made = await changeConnector(context, key, { source: file, caller, remote: { save } });
+    return { ...made, report, pending: false };
+  } catch (error) {
+    if (error instanceof GatehouseError)
+      await recordRead(context, key, { error: error.message.slice(0, 500) });
+    throw error;
+  }
+}
+
+/** Returns the source of a server's connector, with its tools where they can be read now. */
+async function prepare(context: Context, environment: ConnectorKey['environment'], server: RemoteServer) {
+  const { connectorId, name, url } = server;
+  const key = { environment, connectorId };
+  const { authentication, values } = split(server.authentication);
+  const settings: RemoteSettings = {
+    connectorId,
+    url,
+    authentication,
+    ...(name === undefined ? {} : { name }),
+  };
+  const tools = await readTools(context, { key, settings, values });
+  const readAt = tools === undefined ? undefined : context.clock.now();
+  const day = isoTime(context.clock.now()).slice(0, 10);
+  const { file, report } = fileOfTools(settings, { tools: tools ?? [], readOn: day });
+  const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
+  return { source: file satisfies JsonObject, report, readAt, save };
+}
+
+/** Returns the day in the stored file, so that equal tools make an equal file. */
+async function readOn({ db }: Pick<Context, 'db'>, key: ConnectorKey): Promise<string> {
+  const { firstAt } = await requireStored(db, key);
+  return isoTime(firstAt).slice(0, 10);
+}

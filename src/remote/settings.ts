@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/** A header that a remote server may ask for; framing and MCP's own headers are not for credentials. */
+const headerName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header')
+  .refine(
+    (name) => !/^(mcp-|accept$|content-|host$|connection$|transfer-encoding$|cookie$|x-svc-)/i.test(name),
+    'must not be a header that MCP or HTTP sets',
+  );
+const secretText = z.string().min(1).max(4096);
+
+/** How users authenticate at a remote server. `token` and `values` are the operator's, and only read its tools. */
+export const remoteAuthentication = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('none') }),
+  z.strictObject({ type: z.literal('bearer'), token: secretText.optional() }),
+  z
+    .strictObject({
+      type: z.literal('headers'),
+      names: z.array(headerName).min(1).max(10),
+      values: z.record(headerName, secretText).optional(),
+    })
+    .refine(
+      ({ names, values = {} }) => Object.keys(values).every((name) => names.includes(name)),
+      'values must be of the headers in names',
+    )
+    .refine(
+      ({ names }) => new Set(names.map((name) => name.toLowerCase())).size === names.length,
+      'names must differ',
+    ),
+]);
+export type RemoteAuthentication = z.infer<typeof remoteAuthentication>;
+
+/** The address of a remote server and the form of its credentials, without secrets. */
+export const remoteSettings = z.object({
+  connectorId: z.string(),
+  name: z.string().optional(),
+  url: z.string(),
+  authentication: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('none') }),
+    z.object({ type: z.literal('bearer') }),
+    z.object({ type: z.literal('headers'), names: z.array(z.string()) }),
+  ]),
+});
+export type RemoteSettings = z.infer<typeof remoteSettings>;
+
+/** Splits an authentication into its form and the operator's values, by the names of the connector file. */
+export function split(given: RemoteAuthentication): {
+  authentication: RemoteSettings['authentication'];
+  values: Record<string, string> | undefined;
+} {
+  switch (given.type) {
+    case 'none':
+      return { authentication: { type: 'none' }, values: undefined };
+    case 'bearer':
+      return {
+        authentication: { type: 'bearer' },
+        values: given.token === undefined ? undefined : { token: given.token },
+      };
+    case 'headers': {
+      const { names, values } = given;
+      return {
+        authentication: { type: 'headers', names },
+        values:
+          values &&
+          Object.fromEntries(names.map((name, index) => [`header${index + 1}`, values[name] ?? ''])),
+      };
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import { ErrorCode, McpError, type ClientRequest, type Result } from '@modelcontextprotocol/sdk/types.js';
+import { SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { MAX_JSON_DEPTH, type Json } from '../../lib/json.ts';
+import { secretsIn } from '../../lib/scrub.ts';
+import { sha256 } from '../../lib/sha256.ts';
+import type { Context } from '../context.ts';
+import { parseAnswer } from '../large-answers.ts';
+import { cancelled } from '../pause.ts';
+import { buildEndpoint, type Endpoint } from '../request.ts';
+import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
+import { RefusedByServer } from './remote-fetch.ts';
+import { DeadlinePassed, StreamBroken, type RemoteSession } from './session.ts';
+import type { Wanted } from './sessions.ts';
+
+type SendContext = Pick<Context, 'clock' | 'throttle' | 'remoteSessions'>;
+
+/** Codes of JSON-RPC for a request that the server does not accept; it did nothing. */
+const REFUSALS: ReadonlySet<number> = new Set<number>([
+  ErrorCode.InvalidParams,
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.ParseError,
+]);
+const MAX_PAGES = 100;
+
+/**
+ * Sends a call to a remote MCP server. A refusal is an answer with its status; an error of JSON-RPC has the status 400
+ * or 500.
+ * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large
+ */
+export async function sendRemote(
+  context: SendContext,
+  call: UpstreamCall,
+  timeoutMs: number,
+): Promise<UpstreamAnswer> {
+  const endpoint = await buildEndpoint(call, context.clock.now());
+  const wanted = wantedFor(call, endpoint, timeoutMs);
+  try {
+    const result = await context.remoteSessions.use(wanted, (session) => perform(session, call));
+    return await answerOf(context, endpoint, { status: 200, text: JSON.stringify(result) });
+  } catch (error) {
+    if (call.signal?.aborted) throw cancelled(call);
+    if (error instanceof RefusedByServer) {
+      const { status, headers, body } = error;
+      return { ...(await answerOf(context, endpoint, { status, text: body })), headers };
+    }
+    if (error instanceof McpError && error.code !== Number(ErrorCode.RequestTimeout)) {
+      const { code } = error;
+      const status = REFUSALS.has(code) ? 400 : 500;
+      const message = error.message.replace(/^MCP error -?\d+: /, '');
+      return answerOf(context, endpoint, { status, text: JSON.stringify({ error: { code, message } }) });
+    }
+    throw failureOf(call, error, timeoutMs);
+  }
+}
+
+function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): Wanted {
+  const { credential, connector, signal, onProgress, onLog, onQuestion } = call;
+  return {
+    connector,
+    url: endpoint.url,
+    // Another account, key or definition never continues a session.
+    key:
+      credential &&
+      sha256(
+        [
+          credential.credentialId,
+          connector.fingerprint,
+          endpoint.url,
+          // Whether the client can be asked is a fact of the whole session.
+          onQuestion ? 'asks' : '',
+          ...endpoint.secrets.map((one) => one.open()),
+        ].join('\n'),
+      ),
+    headers: endpoint.headers,
+    timeoutMs,
+    allowSandbox: connector.served,
+    signal,
+    onProgress,
+    onLog,
+    onQuestion,
+  };
+}
+
+/** Sends the request that the action names. */
+async function perform(session: RemoteSession, { action, input }: UpstreamCall): Promise<Result> {
+  const { mcp } = action.definition;
+  if (mcp?.method === 'tools/call')
+    return session.ask({ method: 'tools/call', params: { name: mcp.name, arguments: input } });
+  return { server: session.server, tools: await listTools(session) };
+}
+
+/** Returns the tools of a server, from all pages of its list. */
+export async function listTools(session: RemoteSession): Promise<unknown[]> {
+  const tools: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const request: ClientRequest = {
+      method: 'tools/list',
+      ...(cursor === undefined ? {} : { params: { cursor } }),
+    };
+    const { tools: some, nextCursor } = await session.ask(request);
+    if (Array.isArray(some)) tools.push(...some);
+    if (typeof nextCursor !== 'string') return tools;
+    cursor = nextCursor;
+  }
+  throw new GatehouseError(
+    'upstream_failed',
+    `The MCP server lists its tools in more than ${MAX_PAGES} pages.`,
+  );
+}
+
+/** Returns an answer with a body in the limits of all answers, and the secrets that it repeats. */
+async function answerOf(
+  { throttle }: SendContext,
+  { secrets }: Endpoint,
+  { status, text }: { status: number; text: string },
+): Promise<UpstreamAnswer> {
+  const facts = { status, headers: {}, secrets, reflected: secretsIn(text, secrets) };
+  try {
+    return { ...facts, body: await parseAnswer(Buffer.from(text), throttle.pause) };
+  } catch (error) {
+    if (status >= 300) return { ...facts, body: text satisfies Json };
+    if (error instanceof RangeError)
+      throw new GatehouseError(
+        'upstream_failed',
+        `The MCP server answered with JSON that nests deeper than ${MAX_JSON_DEPTH} levels.`,
+        { details: { reason: 'too_deep' }, cause: error },
+      );
+    throw error;
+  }
+}
+
+function failureOf({ connector }: UpstreamCall, error: unknown, timeoutMs: number): unknown {
+  const { name, connectorId } = connector;
+  if (error instanceof GatehouseError) return error;
+  if (error instanceof McpError || error instanceof DeadlinePassed) {
+    const seconds = Math.max(1, Math.round(timeoutMs / SECOND));
+    return new GatehouseError('upstream_timeout', `${name} did not answer within ${seconds} s.`, {
+      details: { connectorId },
+      cause: error,
+    });
+  }
+  const [reason, what] =
+    error instanceof StreamBroken
+      ? ['reset', 'ended its stream without an answer']
+      : ['protocol', 'did not answer as an MCP server'];
+  return new GatehouseError('upstream_failed', `${name} ${what}.`, {
+    details: { reason, connectorId },
+    cause: error,
+  });
+}

@@ -1,0 +1,176 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  ElicitRequestSchema,
+  LoggingMessageNotificationSchema,
+  ElicitResultSchema,
+  ResultSchema,
+  ToolListChangedNotificationSchema,
+  type ClientRequest,
+  type ElicitResult,
+  type Implementation,
+  type Result,
+} from '@modelcontextprotocol/sdk/types.js';
+import { MINUTE } from '../../lib/clock.ts';
+import { asJson, asObject, type JsonObject } from '../../lib/json.ts';
+import type { Outbound } from '../../lib/outbound.ts';
+import { logShape, progressShape, type Notices } from '../upstream-call.ts';
+import { remoteFetch, type Under } from './remote-fetch.ts';
+
+const CLIENT: Implementation = { name: 'gatehouse', version: '1' };
+/** Progress and log messages of one call; further ones are dropped. */
+const MAX_NOTICES = 1000;
+/** Questions of one call. */
+const MAX_QUESTIONS = 10;
+/** Longest time of a call with questions, because a person answers them. */
+const PATIENCE_MS = 15 * MINUTE;
+
+/** The call that a session serves. */
+export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices {
+  timeoutMs: number;
+  /** Called when the server reports that its tools changed. */
+  onToolsChanged: () => void;
+  signal?: AbortSignal | undefined;
+}
+
+/** The stream of an answer ended before the answer. */
+export class StreamBroken extends Error {
+  override readonly name = 'StreamBroken';
+}
+
+/** The server did not answer in time. Time that a person takes to answer a question does not count. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/** A session with a remote MCP server. It serves one call at a time, so each message of the server belongs to a call. */
+export class RemoteSession {
+  readonly #client: Client;
+  readonly #transport: StreamableHTTPClientTransport;
+  #served: Served;
+  #notices = 0;
+  #questions = 0;
+  #deadline: NodeJS.Timeout | undefined;
+  #broken: ((error: Error) => void) | undefined;
+
+  constructor(outbound: Pick<Outbound, 'stream'>, url: string, served: Served) {
+    this.#served = served;
+    const capabilities = served.onQuestion ? { elicitation: { form: {}, url: {} } } : {};
+    this.#client = new Client(CLIENT, { capabilities });
+    this.#transport = new StreamableHTTPClientTransport(new URL(url), {
+      fetch: remoteFetch(outbound, () => this.#under()),
+      reconnectionOptions: {
+        initialReconnectionDelay: 500,
+        maxReconnectionDelay: 5000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 2,
+      },
+    });
+    this.#client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+      const { onLog } = this.#served;
+      const message = logShape.safeParse(params);
+      if (onLog && message.success && this.#notices++ < MAX_NOTICES) onLog(message.data);
+    });
+    if (served.onQuestion)
+      this.#client.setRequestHandler(ElicitRequestSchema, ({ params }) =>
+        this.#question(asObject(asJson(params))),
+      );
+    this.#client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      if (this.#notices++ < MAX_NOTICES) this.#served.onToolsChanged();
+    });
+  }
+
+  /** Initializes the session. @throws as ask() */
+  async open(): Promise<void> {
+    const { timeoutMs, signal } = this.#served;
+    // The SDK's own types of a transport do not allow undefined members.
+    const transport: Parameters<Client['connect']>[0] = Object.assign(this.#transport, {});
+    await this.#client.connect(transport, { timeout: timeoutMs, ...(signal ? { signal } : {}) });
+  }
+
+  /** The name and version that the server gave, as its own claim. */
+  get server(): Implementation | undefined {
+    return this.#client.getServerVersion();
+  }
+
+  /** Serves another call from now on. */
+  serve(served: Served): void {
+    this.#served = served;
+    this.#notices = 0;
+    this.#questions = 0;
+  }
+
+  /**
+   * Sends a request and returns its result.
+   * @throws McpError for an error of JSON-RPC, RefusedByServer, SessionGone, StreamBroken, GatehouseError upstream_*
+   */
+  async ask(request: ClientRequest): Promise<Result> {
+    const { signal, onProgress } = this.#served;
+    const asked = this.#client.request(request, ResultSchema, {
+      timeout: PATIENCE_MS,
+      ...(signal ? { signal } : {}),
+      ...(onProgress
+        ? {
+            onprogress: (given) => {
+              const progress = progressShape.safeParse(given);
+              if (progress.success && this.#notices++ < MAX_NOTICES) onProgress(progress.data);
+            },
+          }
+        : {}),
+    });
+    return this.#whole(asked);
+  }
+
+  /** Ends the session at the server, and every request. Never rejects. */
+  async close(): Promise<void> {
+    try {
+      await this.#transport.terminateSession();
+    } catch {
+      // The server ends idle sessions itself.
+    }
+    await this.#client.close();
+  }
+
+  /** Asks the user of the call. The deadline starts again after the answer. */
+  async #question(params: JsonObject): Promise<ElicitResult> {
+    const { onQuestion } = this.#served;
+    if (!onQuestion || this.#questions++ >= MAX_QUESTIONS) return { action: 'cancel' };
+    clearTimeout(this.#deadline);
+    try {
+      return ElicitResultSchema.parse(await onQuestion({ method: 'elicitation/create', params }));
+    } finally {
+      if (this.#broken) this.#limit();
+    }
+  }
+
+  /** Gives the server the time of the call from now on. */
+  #limit(): void {
+    clearTimeout(this.#deadline);
+    const passed = () => this.#broken?.(new DeadlinePassed('The server did not answer in time.'));
+    this.#deadline = setTimeout(passed, this.#served.timeoutMs);
+  }
+
+  /** Resolves with the work, or rejects at its deadline, or when the stream of its answer ends before the answer. */
+  #whole<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#broken = reject;
+      this.#limit();
+      work.then(resolve, reject).finally(() => {
+        this.#broken = undefined;
+        clearTimeout(this.#deadline);
+      });
+    });
+  }
+
+  #under(): Under {
+    const { headers, allowSandbox, timeoutMs, onQuestion } = this.#served;
+    // The stream belongs to the request that runs now.
+    const broken = this.#broken;
+    return {
+      headers,
+      timeoutMs: onQuestion ? PATIENCE_MS : timeoutMs,
+      ...(allowSandbox === undefined ? {} : { allowSandbox }),
+      streamEnded: () => broken?.(new StreamBroken('The stream ended before the answer.')),
+    };
+  }
+}

@@ -1,0 +1,103 @@
+import type { Connector } from '../../connectors/catalog.ts';
+import { MINUTE } from '../../lib/clock.ts';
+import type { Outbound } from '../../lib/outbound.ts';
+import { SessionGone } from './remote-fetch.ts';
+import type { RemoteSession, Served } from './session.ts';
+
+/** How long an unused session stays open. */
+const IDLE_MS = MINUTE;
+/** Unused sessions of this process; beyond it, the one that was used longest ago is closed. */
+const MAX_IDLE = 500;
+
+/** A call that needs a session. */
+export interface Wanted extends Omit<Served, 'onToolsChanged'> {
+  connector: Connector;
+  url: string;
+  /** Calls with the same key may use a session one after the other; undefined: the session is for this call alone. */
+  key: string | undefined;
+}
+
+/** Sessions with remote MCP servers. */
+export interface RemoteSessions {
+  /** Lends a session to `work`, a new one where none is idle. A session whose work failed is closed. */
+  use<T>(wanted: Wanted, work: (session: RemoteSession) => Promise<T>): Promise<T>;
+  /** Reports the connectors whose server said that its tools changed. */
+  watch(listener: (connector: Connector) => void): void;
+  close(): Promise<void>;
+}
+
+interface Idle {
+  key: string;
+  session: RemoteSession;
+  timer: NodeJS.Timeout;
+}
+
+export function createRemoteSessions(outbound: Pick<Outbound, 'stream'>): RemoteSessions {
+  let idle: Idle[] = [];
+  let listener: ((connector: Connector) => void) | undefined;
+  const closing = new Set<Promise<void>>();
+
+  const end = (session: RemoteSession): void => {
+    const closed = session.close();
+    closing.add(closed);
+    void closed.finally(() => closing.delete(closed));
+  };
+  const remove = (one: Idle): RemoteSession => {
+    clearTimeout(one.timer);
+    idle = idle.filter((other) => other !== one);
+    return one.session;
+  };
+  const take = (key: string | undefined): RemoteSession | undefined => {
+    const found = key === undefined ? undefined : idle.findLast((one) => one.key === key);
+    return found && remove(found);
+  };
+  const giveBack = (key: string | undefined, session: RemoteSession): void => {
+    if (key === undefined) return end(session);
+    const one: Idle = { key, session, timer: setTimeout(() => end(remove(one)), IDLE_MS) };
+    one.timer.unref();
+    idle.push(one);
+    const [oldest] = idle;
+    if (idle.length > MAX_IDLE && oldest) end(remove(oldest));
+  };
+  /** The client of the SDK is loaded with the first session, because a start should not wait for it. */
+  const begin = async (url: string, served: Served): Promise<RemoteSession> => {
+    const { RemoteSession: Session } = await import('./session.ts');
+    return new Session(outbound, url, served);
+  };
+  const lend = async <T>(
+    { key, url, connector, ...rest }: Wanted,
+    known: RemoteSession | undefined,
+    work: (session: RemoteSession) => Promise<T>,
+  ): Promise<T> => {
+    const served: Served = { ...rest, onToolsChanged: () => listener?.(connector) };
+    const session = known ?? (await begin(url, served));
+    try {
+      if (known) session.serve(served);
+      else await session.open();
+      const result = await work(session);
+      giveBack(key, session);
+      return result;
+    } catch (error) {
+      end(session);
+      throw error;
+    }
+  };
+
+  return {
+    async use(wanted, work) {
+      const known = take(wanted.key);
+      try {
+        return await lend(wanted, known, work);
+      } catch (error) {
+        // The server has forgotten an idle session, and did nothing with the request.
+        if (known && error instanceof SessionGone) return lend(wanted, undefined, work);
+        throw error;
+      }
+    },
+    watch: (given) => void (listener = given),
+    async close() {
+      for (const one of idle) end(remove(one));
+      await Promise.all(closing);
+    },
+  };
+}
