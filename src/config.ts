@@ -82,6 +82,12 @@ export function readConfig(env: Environment = process.env) {
     caFile: read('GATEHOUSE_CA_FILE', expandHome, undefined),
     trustedProxies: read('GATEHOUSE_TRUST_PROXY', (text) => commaList(text).map(cidrText), []),
     sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
+    /** The folder of custom connectors, read at the start and when a file changes. */
+    connectorsFolder: read(
+      'GATEHOUSE_CONNECTORS',
+      (text) => resolve(expandHome(text)),
+      join(home, 'connectors'),
+    ),
     /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
     testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
     /** Requests per window on an MCP endpoint; undefined when off. */

@@ -5,6 +5,7 @@ import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
+import { createConnectorFolder } from './custom/folder.ts';
 import { createCustomConnectors } from './custom/live.ts';
 import { loadKeyRing } from './crypto/key-ring.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
@@ -94,7 +95,10 @@ export async function openContext(
     const limits = createLimits(config);
     let listings: Listings | undefined;
     const customConnectors = createCustomConnectors({ db, log, catalog, intervals });
+    const connectorFolder = createConnectorFolder({ config, catalog, log, intervals });
+    await connectorFolder.load();
     await customConnectors.refresh();
+    connectorFolder.start();
     customConnectors.start();
     const base = {
       config,
@@ -138,6 +142,7 @@ export async function openContext(
       },
       async close() {
         base.readiness.close();
+        await connectorFolder.close();
         await customConnectors.close();
         await base.remoteServers.close();
         await base.sources.close();

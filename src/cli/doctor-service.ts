@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
 import { loadCatalog } from '../connectors/load.ts';
 import { CATALOG_FOLDER } from '../context.ts';
+import { inspectFolder } from '../custom/folder.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
@@ -46,6 +47,19 @@ export async function checkCatalogue(
     if (catalogue.faults.length > 0) return fail(catalogue.faults.map(faultLine).join('\n'), CHECK_FILE);
     const ids = catalogue.connectors('development').map(({ connectorId }) => connectorId);
     return ok(`${ids.length}: ${ids.join(', ')}`);
+  } catch (error) {
+    return fail(thrownMessage(error), CHECK_FILE);
+  }
+}
+
+/** Checks the folder of custom connectors. Its faulty files are left out of a start. */
+export async function checkFolder({ sandbox, connectorsFolder }: Config): Promise<Finding> {
+  const { ok, fail } = findingsOf('own connectors');
+  try {
+    const catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox });
+    const { ids, faults } = await inspectFolder(catalog, connectorsFolder);
+    if (faults.length > 0) return fail(faults.join('\n'), CHECK_FILE);
+    return ok(ids.length === 0 ? `none in ${connectorsFolder}` : `${ids.length}: ${ids.join(', ')}`);
   } catch (error) {
     return fail(thrownMessage(error), CHECK_FILE);
   }

@@ -1,6 +1,13 @@
 import { styleText } from 'node:util';
 import { ConfigError, readConfig, type Config } from '../config.ts';
-import { checkCatalogue, checkOutbound, checkPort, checkProxy, checkPublicUrl } from './doctor-service.ts';
+import {
+  checkCatalogue,
+  checkFolder,
+  checkOutbound,
+  checkPort,
+  checkProxy,
+  checkPublicUrl,
+} from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
 import { findingsOf, type Finding } from './finding.ts';
 
@@ -31,6 +38,7 @@ async function examine(): Promise<Finding[]> {
     await checkPort(config),
     checkPublicUrl(config),
     await checkCatalogue(config),
+    await checkFolder(config),
     checkOutbound(config),
     ...(await checkProxy(config)),
   ];

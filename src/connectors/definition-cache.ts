@@ -6,18 +6,21 @@ import { checkerFiles } from './checker.ts';
 import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 
+/** Content of a cache: shipped connectors, or those of the folder of custom ones. */
+type CacheKind = 'catalog' | 'folder';
+
 /**
  * Returns the name under which the definitions of these files are cached. It changes with any of the files and with
  * the checker, because another release may find faults that this one does not. The state of a file stands for its
  * text: a change that keeps size and modification time changes the inode's time.
  */
-export function cacheName(paths: string[]): string {
+export function cacheName(paths: readonly string[], kind: CacheKind = 'catalog'): string {
   const hash = createHash('sha256');
   for (const path of [...checkerFiles(), ...paths]) {
     const { size, mtimeMs, ctimeMs, ino } = statSync(path);
     hash.update(`${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`);
   }
-  return `catalog-${hash.digest('hex').slice(0, 32)}.jsonl`;
+  return `${kind}-${hash.digest('hex').slice(0, 32)}.jsonl`;
 }
 
 /** A cached definition: its head, and the whole as JSON text. */
@@ -65,7 +68,8 @@ export async function writeCached(path: string, definitions: readonly CachedDefi
     const draft = `${path}.${process.pid}`;
     await writeFile(draft, cachedText(definitions), { mode: 0o600 });
     await rename(draft, path);
-    const others = (await readdir(folder)).filter((other) => other.startsWith('catalog-') && other !== own);
+    const kindPrefix = own.slice(0, own.indexOf('-') + 1);
+    const others = (await readdir(folder)).filter((other) => other.startsWith(kindPrefix) && other !== own);
     await Promise.all(others.map((other) => unlink(join(folder, other))));
   } catch {
     // See above.

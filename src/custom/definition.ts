@@ -3,9 +3,10 @@ import { customFaults } from '../connectors/custom-semantics.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import { originsOf } from '../connectors/origins.ts';
 import { parseValue, parseYaml, type Parsed } from '../connectors/parse.ts';
+import { DEPTH_RULE, SENT, sizeRule } from './size.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { invalidRequest } from '../lib/errors.ts';
-import { asObject, canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, canonicalJson, parseJson, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 
 /** A connector file as the caller sent it: an object, or YAML text. */
@@ -20,12 +21,6 @@ export interface Definition {
   readonly origins: readonly string[];
 }
 
-/** Members that a source may have at most, with those of all levels, and its depth. Anchors of YAML can repeat them. */
-const MAX_MEMBERS = 200_000;
-const MAX_DEPTH = 64;
-/** Characters of all texts. A body has at most 1 MiB, and anchors can repeat it. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
-
 /** A custom connector, or its faults. */
 export type Read = { definition: Definition; faults: [] } | { definition?: never; faults: FileFault[] };
 
@@ -34,17 +29,16 @@ export function readDefinition(source: Source, path: string, id?: string): Read 
   try {
     return read(source, path, id);
   } catch (error) {
-    // The parser of YAML and the checks recurse into a value. MAX_DEPTH bounds all but the parser.
     if (!(error instanceof RangeError)) throw error;
-    return { faults: [{ file: path, path: '', rule: `must be nested at most ${MAX_DEPTH} levels deep` }] };
+    return { faults: [{ file: path, path: '', rule: DEPTH_RULE }] };
   }
 }
 
 function read(source: Source, path: string, id: string | undefined): Read {
-  const given = typeof source === 'string' ? readText(source, path) : { value: source, lineOf: noLine };
+  const given = typeof source === 'string' ? parseYaml(source, path) : { value: source, lineOf: noLine };
   if ('faults' in given) return { faults: given.faults };
   const { value, lineOf } = given;
-  const rule = sizeRule(value);
+  const rule = sizeRule(value, SENT);
   if (rule !== undefined) return { faults: [{ file: path, path: '', rule }] };
   const parsed: Parsed = parseValue({ value, lineOf }, path);
   if (!parsed.definition) return { faults: parsed.faults };
@@ -59,42 +53,10 @@ function read(source: Source, path: string, id: string | undefined): Read {
 
 const noLine = (): undefined => undefined;
 
-/** Reads a text as JSON, which is faster than YAML, unless it is none. */
-function readText(text: string, path: string) {
-  let json: Json | undefined;
-  try {
-    if (text.trimStart().startsWith('{')) json = parseJson(text);
-  } catch {
-    // YAML in braces, or a mistake that the parser of YAML reports with its line.
-  }
-  return isJsonObject(json) ? { value: json, lineOf: noLine } : parseYaml(text, path);
-}
-
 /** Returns the value of a source that was checked before. */
 export function valueOf(source: Source): JsonObject {
-  const read = typeof source === 'string' ? readText(source, '') : { value: source };
+  const read = typeof source === 'string' ? parseYaml(source, '') : { value: source };
   return 'faults' in read ? {} : asObject(read.value);
-}
-
-/** Returns the rule about size that a value breaks. */
-function sizeRule(value: unknown): string | undefined {
-  let members = 0;
-  let characters = 0;
-  const left: [value: unknown, depth: number][] = [[value, 0]];
-  for (let next = left.pop(); next; next = left.pop()) {
-    const [one, depth] = next;
-    members++;
-    if (typeof one === 'string') characters += one.length;
-    if (depth > MAX_DEPTH) return `must be nested at most ${MAX_DEPTH} levels deep`;
-    if (members > MAX_MEMBERS) return `must have at most ${MAX_MEMBERS} members`;
-    if (characters > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters of text`;
-    if (typeof one !== 'object' || one === null) continue;
-    for (const [name, member] of Object.entries(one)) {
-      characters += name.length;
-      left.push([member, depth + 1]);
-    }
-  }
-  return undefined;
 }
 
 /**
