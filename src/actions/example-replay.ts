@@ -3,7 +3,8 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { ActionExample } from '../connectors/examples-format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
 import type { Base } from '../base.ts';
-import { checkFields, storedFields } from '../credentials/fields.ts';
+import { checkEntered } from '../credentials/derived.ts';
+import { storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/sealed-values.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
@@ -80,7 +81,10 @@ export function credentialOf(
       { field: 'authentication', rule: `must be one of: ${schemes.map(({ type }) => type).join(', ')}` },
     ];
   if (scheme.type === 'none') return undefined;
-  const { values, faults } = checkFields(storedFields(connector, scheme), example.credential);
+  const { values, faults } = checkEntered(connector, scheme, {
+    data: example.credential,
+    stored: true,
+  });
   if (faults.length > 0) {
     return faults.map(({ field, rule }) => ({ field: field.replace(/^data/, 'credential'), rule }));
   }

@@ -5,7 +5,7 @@ import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { authorizationUrl, newVerifier } from '../credentials/oauth.ts';
-import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { checkEntered } from '../credentials/derived.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { chosenScheme, appFieldFaults } from './apps.ts';
@@ -38,10 +38,8 @@ export async function beginAuthorization(
   if (scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by keys, not by signing in' }]);
   const client = await requireOAuthClient(context, session.environment, connector);
-  const { values, faults } = checkFields(credentialFields(connector, scheme), {
-    ...client.fields,
-    ...data,
-    ...prefillOf(context, session),
+  const { values, faults } = checkEntered(connector, scheme, {
+    data: { ...client.fields, ...data, ...prefillOf(context, session) },
   });
   faults.push(...appFieldFaults(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The form');

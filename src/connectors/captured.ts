@@ -1,8 +1,8 @@
 import type { Authentication } from './format.ts';
 
-/** A value that a grant or a token exchange adds to the entered fields. */
+/** A value that a grant, a token exchange or `derived` adds to the entered fields. */
 export interface Captured {
-  format: 'text' | 'subdomain' | 'host' | 'origin';
+  format: 'text' | 'multiline' | 'subdomain' | 'host' | 'origin';
   required: boolean;
   secret: boolean;
 }
@@ -13,25 +13,31 @@ const known = new WeakMap<Authentication, Readonly<Record<string, Captured>>>();
 
 /** Returns the values that a scheme stores besides its fields and tokens, by name. */
 export function capturedOf(scheme: Authentication): Readonly<Record<string, Captured>> {
-  if (!('capture' in scheme) && scheme.type !== 'token_exchange') return NONE;
+  if (scheme.type === 'none') return NONE;
   let found = known.get(scheme);
   if (!found) known.set(scheme, (found = Object.fromEntries(captures(scheme))));
   return found;
 }
 
-function captures(scheme: Authentication): [string, Captured][] {
-  if ('capture' in scheme)
-    return Object.entries(scheme.capture).map(([name, { format, required }]) => [
+function captures(scheme: Exclude<Authentication, { type: 'none' }>): [string, Captured][] {
+  const captured = 'capture' in scheme ? Object.entries(scheme.capture) : [];
+  const taken =
+    scheme.type === 'token_exchange' ? scheme.steps.flatMap(({ take }) => Object.entries(take)) : [];
+  return [
+    ...Object.entries(scheme.derived).map(([name, { format, secret }]): [string, Captured] => [
+      name,
+      { format, secret, required: false },
+    ]),
+    ...captured.map(([name, { format, required }]): [string, Captured] => [
       name,
       { format, required, secret: false },
-    ]);
-  if (scheme.type !== 'token_exchange') return [];
-  return scheme.steps
-    .flatMap(({ take }) => Object.entries(take))
-    .filter(([name]) => name !== 'accessToken')
-    .map(([name, taken]) => {
-      const { format, secret } =
-        typeof taken === 'string' ? { format: 'text' as const, secret: true } : taken;
-      return [name, { format, required: true, secret }];
-    });
+    ]),
+    ...taken
+      .filter(([name]) => name !== 'accessToken')
+      .map(([name, from]): [string, Captured] => {
+        const { format, secret } =
+          typeof from === 'string' ? { format: 'text' as const, secret: true } : from;
+        return [name, { format, secret, required: true }];
+      }),
+  ];
 }

@@ -6,7 +6,11 @@ import { templateNames } from './templates.ts';
 /** Returns the faults of a token exchange: names that a step cannot know, addresses, and a missing token. */
 export function exchangeFaults(file: ConnectorFile, scheme: TokenExchange, path: string): SemanticFault[] {
   const faults: SemanticFault[] = [];
-  const known = new Set([...Object.keys(scheme.fields), ...Object.keys(file.variables)]);
+  const known = new Set([
+    ...Object.keys(scheme.fields),
+    ...Object.keys(scheme.derived),
+    ...Object.keys(file.variables),
+  ]);
   for (const [index, step] of scheme.steps.entries()) {
     const at = `${path}.steps.${index}`;
     faults.push(...stepFaults(step, at, known));
@@ -60,7 +64,7 @@ function stepFaults(step: ExchangeStep, path: string, known: ReadonlySet<string>
 }
 
 function secretsInAddresses(file: ConnectorFile, scheme: TokenExchange, path: string): SemanticFault[] {
-  const fields = { ...scheme.fields, ...file.variables };
+  const fields = { ...scheme.fields, ...scheme.derived, ...file.variables };
   return scheme.steps.flatMap(({ request }, index) =>
     templateNames(request)
       .filter((name) => fields[name]?.secret)

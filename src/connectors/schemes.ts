@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { derived } from './derived-format.ts';
 import { exchangeSteps, expires } from './exchange-format.ts';
 import { bodyPath, fieldName, template, text } from './format-parts.ts';
 import { sign, templates } from './sign-format.ts';
@@ -29,6 +30,8 @@ const scheme = {
   fields: fields.default({}),
   /** The read action that shows whether a credential of this scheme works, where it cannot call the file's `probe`. */
   probe: z.string().optional(),
+  /** Values that are part of a field, such as a region inside a key. */
+  derived,
 };
 const apply = z.strictObject({
   headers: templates.default({}),

@@ -3,6 +3,7 @@ import { capturedOf } from './captured.ts';
 import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
 import { effectsIn } from './effects.ts';
 import { encodeFaults } from './encode-semantics.ts';
+import { derivedFaults } from './derived-semantics.ts';
 import { exchangeFaults } from './exchange-semantics.ts';
 import { mcpFaults } from './mcp-semantics.ts';
 import { partFaults } from './parts-semantics.ts';
@@ -91,6 +92,7 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   const checkApply = (apply: Apply | undefined) => {
     for (const [part, templates] of Object.entries(apply ?? {})) checkAll(templates ?? {}, `apply.${part}`);
   };
+  faults.push(...derivedFaults(file, scheme, { path, implicit: IMPLICIT_NAMES[scheme.type] }));
   if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
   if (scheme.type === 'oauth2' || scheme.type === 'oauth2_client_credentials') {
     faults.push(...checkOAuth(file, scheme, path));
@@ -150,7 +152,12 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
  */
 function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticFault[] {
   const faults: SemanticFault[] = [];
-  const known = ['clientId', ...Object.keys(scheme.fields), ...Object.keys(file.variables)];
+  const known = [
+    'clientId',
+    ...Object.keys(scheme.fields),
+    ...Object.keys(scheme.derived),
+    ...Object.keys(file.variables),
+  ];
   const check = (template: string, at: string, names = known) => {
     for (const name of templateNames(template)) {
       if (!names.includes(name))

@@ -7,7 +7,20 @@ export const templates = z.record(z.string().min(1), template);
 
 /** A JWT. Claim values are templates, and an empty one is left out; `iat` and `exp` are set here. */
 export const jwtShape = {
-  algorithm: z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'EdDSA']),
+  algorithm: z.enum([
+    'HS256',
+    'HS384',
+    'HS512',
+    'RS256',
+    'RS384',
+    'RS512',
+    'ES256',
+    'ES384',
+    'EdDSA',
+    'PS256',
+    'PS384',
+    'PS512',
+  ]),
   /** A shared secret for HS*, else a private key as PEM (PKCS #8, PKCS #1 or SEC 1). */
   key: template,
   keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),

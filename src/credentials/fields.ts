@@ -53,13 +53,13 @@ export function credentialFields(connector: Connector, scheme: Authentication): 
  */
 export function storedFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
   const asked = credentialFields(connector, scheme);
-  if (!('capture' in scheme) && scheme.type !== 'token_exchange') return asked;
   const captured = Object.entries(capturedOf(scheme)).map(
     ([name, { format, required, secret }]): [string, CredentialField] => [
       name,
       { ...field(name, secret), format, required },
     ],
   );
+  if (!('capture' in scheme) && scheme.type !== 'token_exchange') return new Map([...captured, ...asked]);
   const refreshToken: CredentialField = { ...field('Refresh token', true), required: false };
   return new Map([
     ['accessToken', field('Access token', true)],

@@ -6,8 +6,8 @@ import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Account } from './credential.ts';
+import { checkEntered } from './derived.ts';
 import { exchangeTokens } from './exchange.ts';
-import { checkFields, credentialFields, storedFields } from './fields.ts';
 import { probeTokens, valuesOf } from './granted.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
 import {
@@ -54,7 +54,7 @@ export interface Prepared {
 export async function prepareCredential(context: PrepareContext, request: PrepareRequest): Promise<Prepared> {
   const { connector, scheme, credentialId, data, signal } = request;
   if (scheme.type === 'oauth2') return takeOver(context, { ...request, scheme });
-  const { values, faults } = checkFields(credentialFields(connector, scheme), data);
+  const { values, faults } = checkEntered(connector, scheme, { data });
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
   if (scheme.type === 'oauth2_client_credentials' || scheme.type === 'token_exchange')
     return fetchTokens(context, { ...request, scheme }, values);
@@ -75,7 +75,7 @@ async function takeOver(
 ): Promise<Prepared> {
   const { connector, scheme, credentialId, signal } = request;
   const { expiresAt, scopes, rest, faults } = readFacts(scheme, request.data);
-  const checked = checkFields(storedFields(connector, scheme), rest);
+  const checked = checkEntered(connector, scheme, { data: rest, stored: true });
   faults.push(...checked.faults);
   const { values } = checked;
   const ended = expiresAt !== undefined && expiresAt <= context.clock.now() + MINUTE;

@@ -62,6 +62,14 @@ export function compilePattern(source: string): LinearPattern {
   return { stepsACharacter: compiled.programSize(), test: (text) => compiled.test(text) };
 }
 
+/** Returns the text of a pattern's first group in a text; undefined where the text does not match. */
+export function firstGroup(source: string, text: string): string | undefined {
+  const pattern = compileRe2(source, '');
+  if (pattern.programSize() * text.length > MAX_STEPS) throw new TooManyStepsError();
+  const matcher = pattern.matcher(text);
+  return matcher.find() && pattern.groupCount() > 0 ? (matcher.group(1) ?? undefined) : undefined;
+}
+
 /** Returns the rule that a pattern breaks; undefined when it breaks none. */
 export function patternFault(source: string): string | undefined {
   try {
