@@ -2,6 +2,7 @@ import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { Import } from './context.ts';
 import { entriesOf, isRecord, itemsOf, memberOf, type Node } from './node.ts';
 import { isReadOnly } from './schemas.ts';
+import { propertiesNode } from './types.ts';
 
 /** A member of a body; several nodes where `allOf` describes it more than once. */
 export interface BodyMember {
@@ -23,7 +24,12 @@ const RULES = ['oneOf', 'anyOf', 'not', 'if', 'patternProperties', 'dependentReq
 export function objectMembers(context: Import, schema: Node, type: string): BodyMember[] | undefined {
   const found = new Map<string, BodyMember>();
   const required = new Set<unknown>();
-  if (!collect(context, schema, { found, required, parts: { left: MAX_PARTS } })) return undefined;
+  const dropped = new Set<unknown>();
+  if (!collect(context, schema, { found, required, dropped, parts: { left: MAX_PARTS } })) return undefined;
+  // A required member without a schema may be any value.
+  for (const name of required)
+    if (typeof name === 'string' && !found.has(name) && !dropped.has(name))
+      found.set(name, { name, nodes: [{ ...schema, value: true }], required: true });
   if (found.size === 0 || found.size > MAX_MEMBERS) return undefined;
   const members = [...found.values()].map((one) => ({ ...one, required: required.has(one.name) }));
   const nests = ({ name }: BodyMember) => name.includes('.') || (type === 'json' && /^\d+$|[[\]]/.test(name));
@@ -33,6 +39,8 @@ export function objectMembers(context: Import, schema: Node, type: string): Body
 interface Collected {
   found: Map<string, BodyMember>;
   required: Set<unknown>;
+  /** Names that only the app sets. */
+  dropped: Set<unknown>;
   parts: { left: number };
 }
 
@@ -49,9 +57,12 @@ function collect(context: Import, node: Node, into: Collected): boolean {
   if (typeof least === 'number' && least > 0) return false;
   for (const part of itemsOf(memberOf(schema, 'allOf'))) if (!collect(context, part, into)) return false;
   for (const { value: name } of itemsOf(memberOf(schema, 'required'))) into.required.add(name);
-  for (const [name, member] of entriesOf(memberOf(schema, 'properties'))) {
+  for (const [name, member] of entriesOf(propertiesNode(context.documents, schema))) {
     if (name.includes('<!--') || hiddenIn(name) !== undefined) return false;
-    if (isReadOnly(context.documents, member)) continue;
+    if (isReadOnly(context.documents, member)) {
+      into.dropped.add(name);
+      continue;
+    }
     const known = into.found.get(name);
     if (known) known.nodes.push(member);
     else into.found.set(name, { name, nodes: [member], required: false });

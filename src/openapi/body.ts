@@ -37,7 +37,7 @@ export function readBody(context: Import, operation: Operation, names: Set<strin
     return {};
   }
   const written = bodyOf(context, source, names);
-  const special = source.type === 'json' && !/^application\/json\b/i.test(source.mediaType);
+  const special = source.type === 'json' && !/^application\/json\s*(;|$)/i.test(source.mediaType);
   return special ? { ...written, fixed: { headers: { 'Content-Type': source.mediaType } } } : written;
 }
 

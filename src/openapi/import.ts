@@ -71,14 +71,15 @@ export function importOpenApi(text: string, options: ImportOptions): Imported {
   const security = readSecurity(context);
   const actions = new Map<string, Written>();
   const ids = previousIds(previous?.actions);
-  const taken = new Set(ids.values());
+  const taken = new Set([...ids.values()].flat());
+  const own = new Set(operations.map((one) => `${signature(requestOf(one))} ${actionIdOf(one)}`));
   const messages = new Map<string, number>();
   let idempotencyHeader: string | undefined;
   let variables = server.variables;
   for (const operation of operations) {
     const read = attempt(context, operation, () => readAction(context, operation, { security, server }));
     if (!read) continue;
-    actions.set(freeId(operation, read, { ids, taken, actions }), read.action);
+    actions.set(freeId(operation, read, { ids, taken, own, actions }), read.action);
     idempotencyHeader ??= read.idempotencyHeader;
     variables = { ...read.variables, ...variables };
     for (const path of messagePaths(context, operation)) messages.set(path, (messages.get(path) ?? 0) + 1);
@@ -143,26 +144,42 @@ function attempt<T>({ reporter }: Import, { method, path }: { method: string; pa
   }
 }
 
-function previousIds(actions: ConnectorFile['actions'] = {}): Map<string, string> {
-  return new Map(Object.entries(actions).map(([id, { request }]) => [signature(request), id]));
+/** Returns the ids of earlier actions by request; some documents describe a request twice. */
+function previousIds(actions: ConnectorFile['actions'] = {}): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const [id, { request }] of Object.entries(actions))
+    ids.set(signature(request), [...(ids.get(signature(request)) ?? []), id]);
+  return ids;
 }
 
 /** Names of path parameters may change without another meaning. */
 function signature(request: string): string {
-  return request.replaceAll(/\{\w+\}/g, '{}');
+  return request.replaceAll(/\{[^{}]*\}/g, '{}');
+}
+
+interface Names {
+  /** Ids of earlier actions by request. */
+  ids: ReadonlyMap<string, string[]>;
+  taken: ReadonlySet<string>;
+  /** Ids that operations have by their own names, after their request. */
+  own: ReadonlySet<string>;
+  actions: ReadonlyMap<string, Written>;
 }
 
 /** Returns the id of an action: that of an earlier import, else the operation's own, made distinct where needed. */
-function freeId(
-  operation: Operation,
-  { action }: ReadAction,
-  { ids, taken, actions }: { ids: Map<string, string>; taken: Set<string>; actions: Map<string, Written> },
-): string {
-  const earlier = ids.get(signature(String(action['request'])));
-  if (earlier !== undefined && !actions.has(earlier)) return earlier;
-  const own = actionIdOf(operation);
-  if (!actions.has(own) && !taken.has(own)) return own;
-  return distinctId(own, operation);
+function freeId(operation: Operation, { action }: ReadAction, { ids, taken, own, actions }: Names): string {
+  const request = signature(String(action['request']));
+  const earlier = (ids.get(request) ?? []).filter((id) => !actions.has(id));
+  const id = actionIdOf(operation);
+  const distinct = distinctId(id, operation);
+  for (const known of [id, distinct]) if (earlier.includes(known)) return known;
+  const renamed = earlier.find((one) => !own.has(`${signature(requestOf(operation))} ${one}`));
+  if (renamed !== undefined) return renamed;
+  return actions.has(id) || taken.has(id) ? distinct : id;
+}
+
+function requestOf({ method, path }: Operation): string {
+  return `${method} ${path.split('#')[0] ?? ''}`;
 }
 
 function noAction({ operations, leftOut, notChosen }: Report): GatehouseError {

@@ -55,8 +55,9 @@ export function plainKeywords(raw: Record<string, unknown>, note: (what: string)
   if (uniqueItems === true) shown['uniqueItems'] = true;
   if (isScalar(value) && String(value).length <= MAX_DEFAULT) shown['default'] = value;
   if (typeof pattern === 'string') {
-    const rule = patternRule(pattern);
-    if (rule === undefined) shown['pattern'] = pattern;
+    const plain = withoutNeedlessEscapes(pattern);
+    const rule = patternRule(plain);
+    if (rule === undefined) shown['pattern'] = plain;
     else note(`its pattern is not checked, because it ${rule}`);
   }
   Object.assign(shown, valuesOf(raw, note));
@@ -98,6 +99,13 @@ function valuesOf({ enum: values, const: only }: Record<string, unknown>, note: 
     return {};
   }
   return known.length > 0 ? { enum: known } : {};
+}
+
+/** Returns a pattern without escapes such as `\:`, which the flag u of ECMAScript refuses and others ignore. */
+function withoutNeedlessEscapes(pattern: string): string {
+  return pattern.replaceAll(/\\([\s\S])/g, (pair, character: string) =>
+    /[:_"'@#%,;<>=!&~` ]/.test(character) ? character : pair,
+  );
 }
 
 /** Returns the rule that a pattern breaks. Documents repeat patterns, and compiling one takes a millisecond. */

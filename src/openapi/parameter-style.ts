@@ -20,7 +20,9 @@ export function queryStyle(context: Import, node: Node, schema: Node): string | 
     return type === 'array' ? (COLLECTION_STYLES[collectionFormat(node)] ?? null) : undefined;
   const style = memberOf(node, 'style').value ?? 'form';
   const explode = memberOf(node, 'explode').value ?? style === 'form';
-  if (style === 'deepObject') return hasObjects(context, schema) ? 'indices' : 'brackets';
+  // An object may hold lists of objects, whose entries need an index.
+  if (style === 'deepObject')
+    return type === 'array' && !hasObjects(context, schema) ? 'brackets' : 'indices';
   if (type === 'object') return style === 'form' && explode === true ? 'members' : null;
   if (type !== 'array') return undefined;
   if (explode === true) return 'repeat';

@@ -6,6 +6,7 @@ import { distinctName, fieldNameOf } from './names.ts';
 import { entriesOf, isRecord, itemsOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
 import type { Reporter } from './report.ts';
 import { plainText } from './texts.ts';
+import { propertiesNode } from './types.ts';
 
 /* Schemas of a document as schemas of a connector file. A `$ref` becomes a named schema of the file. */
 
@@ -124,7 +125,7 @@ function referred(state: State, node: Node, walk: Walk): JsonSchema {
 
 function membersOf(state: State, node: Node, walk: Walk): JsonSchema {
   const members: JsonSchema = {};
-  const properties = memberOf(node, 'properties');
+  const properties = propertiesNode(state.documents, node);
   const dropped = new Set<string>();
   if (isRecord(properties.value)) {
     const kept = entriesOf(properties).filter(([name, member]) => {

@@ -21,9 +21,16 @@ export function typeIn(documents: Documents, node: Node): string | undefined {
 export function propertiesIn(documents: Documents, node: Node): Map<string, Node> {
   const found = new Map<string, Node>();
   for (const part of partsOf(documents, node))
-    for (const [name, member] of entriesOf(memberOf(part, 'properties')))
+    for (const [name, member] of entriesOf(propertiesNode(documents, part)))
       if (!found.has(name)) found.set(name, member);
   return found;
+}
+
+/** Returns the properties of a schema, which some documents keep in a file of their own. */
+export function propertiesNode(documents: Documents, schema: Node): Node {
+  const properties = memberOf(schema, 'properties');
+  const isReference = isRecord(properties.value) && typeof properties.value['$ref'] === 'string';
+  return isReference ? documents.follow(properties) : properties;
 }
 
 /** Returns a schema and the parts of its `allOf`, each once, the schema itself first. */
