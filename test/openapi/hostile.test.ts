@@ -201,7 +201,7 @@ describe('many operations', () => {
     expect(report).toMatchObject({ operations: 100_000, imported: 2, notChosen: 99_998 });
   });
 
-  test('of one name get ids of their own', () => {
+  test('with one name get ids of their own', () => {
     const paths = Object.fromEntries(
       Array.from({ length: 50 }, (_, index) => [`/p${index}`, { get: operation({ operationId: 'same' }) }]),
     );
