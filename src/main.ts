@@ -131,8 +131,32 @@ function buildProgram(done: (code: number) => void): Command {
 function addConnectors(program: Command, done: (code: number) => void): void {
   const connectors = program
     .command('connectors')
-    .description('Connector files.')
-    .addHelpText('after', CHECK_HELP);
+    .description('Connectors and their files.')
+    .addHelpText('after', CONNECTORS_HELP);
+  connectors
+    .command('list')
+    .description('List the connectors, and whether each is shipped, in the folder or in the store.')
+    .option('--environment <environment>', 'development or production', 'development')
+    .option('--json', 'print the connectors as JSON')
+    .addHelpText('after', LIST_HELP)
+    .action(async (options: { environment: string; json?: boolean }, command: Command) => {
+      const { isEnvironment } = await import('./cli/keys.ts');
+      const { environment, json } = options;
+      if (!isEnvironment(environment))
+        command.error('error: --environment must be development or production');
+      const { listConnectors } = await import('./cli/connectors-list.ts');
+      done(await listConnectors(environment, { json: json === true }));
+    });
+  connectors
+    .command('new')
+    .description('Write a connector file with two actions, to be completed.')
+    .argument('<id>', 'id of the connector: a-z, 0-9 and -')
+    .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
+    .addHelpText('after', NEW_HELP)
+    .action(async (id: string, { into }: { into?: string }) => {
+      const { newConnector } = await import('./cli/connectors-new.ts');
+      done(await newConnector(id, { into }));
+    });
   connectors
     .command('check')
     .description('Check a connector file, and replay the examples.yaml next to it.')
@@ -239,6 +263,26 @@ Examples:
   $ gatehouse listen --forward http://localhost:8080/webhooks
   $ gatehouse listen --connection cred_7Ab… --scope commerce/orders --forward http://localhost:8080/webhooks
   $ gatehouse listen --json`;
+
+const CONNECTORS_HELP = `
+Examples:
+  $ gatehouse connectors list
+  $ gatehouse connectors new my-app
+  $ gatehouse connectors check ~/.gatehouse/connectors/my-app`;
+
+const LIST_HELP = `
+Reads the store of a Gatehouse that was started before, and the folder GATEHOUSE_CONNECTORS.
+
+Examples:
+  $ gatehouse connectors list
+  $ gatehouse connectors list --environment production --json`;
+
+const NEW_HELP = `
+A running Gatehouse uses the file when it is in its folder GATEHOUSE_CONNECTORS, without a restart.
+
+Examples:
+  $ gatehouse connectors new my-app
+  $ gatehouse connectors new my-app --into connectors`;
 
 const CHECK_HELP = `
 Examples:

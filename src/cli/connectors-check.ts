@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { replayExample } from '../actions/example-replay.ts';
-import { faultLine, hostingOf, type Connector } from '../connectors/catalog.ts';
+import { readConfig } from '../config.ts';
+import { faultLine, hostingOf, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
+import { customFaults } from '../connectors/custom-semantics.ts';
+import { CATALOG_FOLDER } from '../context.ts';
 import { compileConnector } from '../connectors/compile.ts';
 import { checkCompiles } from '../connectors/compile-check.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
@@ -113,7 +116,7 @@ export async function checkFile(file: string): Promise<Checked> {
     return { connectorId: undefined, actions: 0, ...noReplays, faults: parsed.faults, unverified: [] };
   const { definition, lineOf } = parsed;
   const own = (fault: SemanticFault) => withLine({ file, ...fault }, lineOf);
-  const faults: FileFault[] = checkCompiles(definition).map(own);
+  const faults: FileFault[] = [...checkCompiles(definition), ...folderFaults(file, definition)].map(own);
   const known = {
     connectorId: definition.id,
     actions: Object.values(definition.actions).filter((action) => !action.internal).length,
@@ -140,6 +143,15 @@ export async function checkFile(file: string): Promise<Checked> {
     faults,
     score: faults.length > 0 ? 0 : scoreOf(definition, examples),
   };
+}
+
+/** Returns the faults of a file as a custom connector, if it is in the folder of such connectors. */
+function folderFaults(file: string, definition: ConnectorFile): SemanticFault[] {
+  const folder = resolve(readConfig().connectorsFolder);
+  if (!resolve(file).startsWith(folder + sep)) return [];
+  const isTaken = definition.id === SANDBOX_ID || existsSync(join(CATALOG_FOLDER, definition.id));
+  const taken = { path: 'id', rule: `"${definition.id}" is the id of a shipped connector` };
+  return [...customFaults(definition), ...(isTaken ? [taken] : [])];
 }
 
 const noReplays = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };

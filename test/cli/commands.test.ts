@@ -21,6 +21,8 @@ test.each([
   ['migrate', '--help'],
   ['connectors', '--help'],
   ['connectors', 'check', '--help'],
+  ['connectors', 'list', '--help'],
+  ['connectors', 'new', '--help'],
   ['doctor', '--help'],
   ['listen', '--help'],
 ])('%s %s %s prints help with examples and changes nothing', async (...args) => {
@@ -40,6 +42,8 @@ test.each([
   [['keys', 'rotate'], "missing required argument 'environment'"],
   [['keys', 'rotate', 'staging'], "must be development or production, not 'staging'"],
   [['connectors', 'check'], "missing required argument 'file'"],
+  [['connectors', 'new'], "missing required argument 'id'"],
+  [['connectors', 'list', '--environment', 'x'], '--environment must be development or production'],
   [['doctor', 'now'], 'too many arguments'],
   [['stdio'], 'give either --server or --url'],
   [['stdio', '--server', 'a', '--url', 'http://b'], 'give either --server or --url'],
