@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'rolldown';
 import { toCached, cachedText } from './src/connectors/definition-cache.ts';
+import { sourceHash } from './src/connectors/fragments.ts';
 import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
-import { sha256 } from './src/lib/sha256.ts';
 
 /*
  * dist/: our code and the packages it needs, in a few files instead of a thousand. Node.js resolves, reads and links
@@ -89,7 +89,7 @@ function definitions(folder: string): Plugin {
         // One with faults is left to the start, which reports them.
         if (!definition) return [];
         const one = toCached(definition);
-        return [{ ...one, head: { ...one.head, textHash: sha256(text) } }];
+        return [{ ...one, head: { ...one.head, textHash: sourceHash(text, path) } }];
       });
       this.emitFile({ type: 'asset', fileName: SHIPPED_FILE, source: cachedText(checked) });
     },

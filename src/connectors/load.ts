@@ -4,9 +4,9 @@ import { catalogOf, ConnectorFileError, hostingOf, SANDBOX_ID, type ChangeableCa
 import { lazyConnector, type ConnectorHead } from './compile.ts';
 import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
+import { fragmentsPath, sourceHash } from './fragments.ts';
 import { overlayOf, overlayPath } from './overlay.ts';
 import { readShipped } from './shipped.ts';
-import { sha256 } from '../lib/sha256.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`, and those of `testFolder`, whose third party is this process. Without
@@ -42,9 +42,11 @@ export async function loadCatalog({
     const { test = false, path = '' } = byId.get(head.id) ?? {};
     return hostingOf(head, test, path);
   };
-  const overlays = files.map(({ path }) => overlayPath(path)).filter((path) => existsSync(path));
+  const besides = files
+    .flatMap(({ path }) => [overlayPath(path), fragmentsPath(path)])
+    .filter((path) => existsSync(path));
   const cachePath =
-    cacheFolder && join(cacheFolder, cacheName([...files.map(({ path }) => path), ...overlays]));
+    cacheFolder && join(cacheFolder, cacheName([...files.map(({ path }) => path), ...besides]));
   const cached = cachePath && readCached(cachePath);
   if (cached)
     return catalogOf(
@@ -71,7 +73,7 @@ async function readDefinitions(
   for (const file of files) {
     const text = readFileSync(file.path, 'utf8');
     const overlay = overlayOf(file.path);
-    const known = shipped.get(sha256(text));
+    const known = shipped.get(sourceHash(text, file.path));
     if (!overlay && known?.head.id === file.id) {
       definitions.push(known);
       continue;

@@ -2,6 +2,7 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import { checkSemantics } from './semantics.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
+import { withFragments } from './fragments.ts';
 import { depthOf, merged, type Overlay } from './overlay.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
@@ -40,8 +41,11 @@ export function parseWithOverlay({
   id: string | undefined;
   overlay: Overlay | undefined;
 }): Parsed {
-  const base = parseYaml(text, file);
-  if ('faults' in base) return base;
+  const written = parseYaml(text, file);
+  if ('faults' in written) return written;
+  const { value, faults } = withFragments(written.value, file);
+  if (faults.length > 0) return faulty(faults.map((fault) => withLine({ file, ...fault }, written.lineOf)));
+  const base = { ...written, value };
   const changes = overlay && parseYaml(overlay.text, overlay.file);
   if (changes && 'faults' in changes) return changes;
   if (!overlay || !changes) return parseValue(base, file, id);

@@ -12,7 +12,7 @@ actions:
     request: POST /reports
     effect: read
     body: {kind: {type: string, required: true}}
-    timeoutSeconds: 5
+    timeoutSeconds: 120
     after:
       steps:
         job:
@@ -22,6 +22,12 @@ actions:
           everySeconds: 0.1
         rows: {download: job.address, body: json}
       give: '{"kind": input.kind, "rows": rows, "jobId": value.id}'
+  run_slow_report:
+    description: Runs a report that the app finishes too late.
+    request: POST /reports
+    effect: read
+    timeoutSeconds: 50
+    after: {steps: {job: {action: get_job, input: {jobId: '{value.id}'}, until: {path: state, in: [done]}, everySeconds: 60}}}
   download_export:
     description: The file of an export.
     request: POST /exports
@@ -103,7 +109,7 @@ describe('steps that follow a request', () => {
 
   test('a job that outlives the time of the action is a timeout', async () => {
     jobs();
-    const late = await app.execute('run_report', { kind: 'sales' });
+    const late = await app.execute('run_slow_report');
     expect([late.status, late.at('code'), late.at('details.reason')]).toEqual([
       504,
       'upstream_timeout',
