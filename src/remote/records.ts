@@ -1,3 +1,5 @@
+import { saveOAuthApp } from '../credentials/oauth-apps.ts';
+import type { OwnAddresses, RegisteredClient } from '../upstream/remote/discovery.ts';
 import { changeConnector, createConnector, requireStored } from '../custom/records.ts';
 import type { ConnectorKey } from '../custom/rows.ts';
 import { isoTime } from '../lib/clock.ts';
@@ -37,8 +39,9 @@ export async function createRemote(
   environment: ConnectorKey['environment'],
   { server, caller }: { server: RemoteServer; caller: string },
 ): Promise<Imported> {
-  const { source, report, readAt, save } = await prepare(context, environment, server);
+  const { source, report, readAt, save, client } = await prepare(context, environment, server);
   const made = await createConnector(context, environment, { source, caller, remote: { save } });
+  await saveClient(context, { environment, connectorId: made.connectorId }, client);
   return { ...made, report, pending: readAt === undefined };
 }
 
@@ -53,8 +56,9 @@ export async function changeRemote(
   { server, caller }: { server: RemoteServer; caller: string },
 ): Promise<Imported> {
   await requireStored(context.db, key);
-  const { source, report, readAt, save } = await prepare(context, key.environment, server);
+  const { source, report, readAt, save, client } = await prepare(context, key.environment, server);
   const made = await changeConnector(context, key, { source, caller, remote: { save } });
+  await saveClient(context, key, client);
   return { ...made, report, pending: readAt === undefined };
 }
 
@@ -102,7 +106,7 @@ export async function update(context: Context, remote: Remote, caller: string): 
 async function prepare(context: Context, environment: ConnectorKey['environment'], server: RemoteServer) {
   const { connectorId, name, url } = server;
   const key = { environment, connectorId };
-  const { authentication, values } = split(server.authentication);
+  const { authentication, values, client } = await resolved(context, server);
   const settings: RemoteSettings = {
     connectorId,
     url,
@@ -114,11 +118,47 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
   const day = isoTime(context.clock.now()).slice(0, 10);
   const { file, report } = fileOfTools(settings, { tools: tools ?? [], readOn: day });
   const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
-  return { source: file satisfies JsonObject, report, readAt, save };
+  return { source: file satisfies JsonObject, report, readAt, save, client };
+}
+
+/** Returns the form of the credentials, and what the operator or the server's OAuth server gave for it. */
+async function resolved(context: Context, { connectorId, url, authentication }: RemoteServer) {
+  if (authentication.type !== 'oauth2') return { ...split(authentication), client: undefined };
+  const { discover } = await import('../upstream/remote/discovery.ts');
+  const { server, client } = await discover(context.outbound, url, {
+    wanted: authentication.scopes,
+    own: ownAddresses(context, connectorId),
+  });
+  return { authentication: { type: 'oauth2' as const, server }, values: undefined, client };
+}
+
+/** Stores the client of Gatehouse at the OAuth server, once the connector exists. */
+async function saveClient(
+  context: Context,
+  key: ConnectorKey,
+  client: RegisteredClient | undefined,
+): Promise<void> {
+  if (client) await saveOAuthApp(context, key, client);
+}
+
+/** Returns the addresses that the sign-in of a connector uses. */
+function ownAddresses({ publicUrl }: Pick<Context, 'publicUrl'>, connectorId: string): OwnAddresses {
+  return {
+    publicUrl,
+    redirectUri: `${publicUrl}/oauth/callback/${connectorId}`,
+    clientMetadataUrl: `${publicUrl}/oauth/clients/${connectorId}`,
+  };
 }
 
 /** Returns the day in the stored file, so that equal tools make an equal file. */
 async function readOn({ db }: Pick<Context, 'db'>, key: ConnectorKey): Promise<string> {
   const { firstAt } = await requireStored(db, key);
   return isoTime(firstAt).slice(0, 10);
+}
+
+/** Returns the metadata document of Gatehouse as the OAuth client of a connector. */
+export async function clientDocument(context: Pick<Context, 'publicUrl'>, connectorId: string) {
+  const { clientMetadata } = await import('../upstream/remote/discovery.ts');
+  const own = ownAddresses(context, connectorId);
+  return { client_id: own.clientMetadataUrl, ...clientMetadata(own) };
 }

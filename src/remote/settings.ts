@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oauthServer } from '../upstream/remote/oauth-server.ts';
 
 /** A header that a remote server may ask for; framing and MCP's own headers are not for credentials. */
 const headerName = z
@@ -28,6 +29,13 @@ export const remoteAuthentication = z.discriminatedUnion('type', [
       ({ names }) => new Set(names.map((name) => name.toLowerCase())).size === names.length,
       'names must differ',
     ),
+  z.strictObject({
+    type: z.literal('oauth2'),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,300}$/, 'must be a scope'))
+      .max(100)
+      .optional(),
+  }),
 ]);
 export type RemoteAuthentication = z.infer<typeof remoteAuthentication>;
 
@@ -40,12 +48,13 @@ export const remoteSettings = z.object({
     z.object({ type: z.literal('none') }),
     z.object({ type: z.literal('bearer') }),
     z.object({ type: z.literal('headers'), names: z.array(z.string()) }),
+    z.object({ type: z.literal('oauth2'), server: oauthServer }),
   ]),
 });
 export type RemoteSettings = z.infer<typeof remoteSettings>;
 
-/** Splits an authentication into its form and the operator's values, by the names of the connector file. */
-export function split(given: RemoteAuthentication): {
+/** Splits an authentication without a sign-in into its form and the operator's values, by the names of the connector file. */
+export function split(given: Exclude<RemoteAuthentication, { type: 'oauth2' }>): {
   authentication: RemoteSettings['authentication'];
   values: Record<string, string> | undefined;
 } {

@@ -4,6 +4,7 @@ import { schemaFaults } from '../connectors/validate.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
+import type { OAuthServer } from '../upstream/remote/oauth-server.ts';
 import type { RemoteSettings } from './settings.ts';
 
 /** The internal action that lists the tools. It also shows whether a credential works. */
@@ -181,6 +182,7 @@ function actionIdOf(name: string, taken: ReadonlySet<string>): string {
 
 /** Returns the schemes of credentials in the form of a connector file. */
 function schemesOf({ authentication }: RemoteSettings): Json[] {
+  if (authentication.type === 'oauth2') return [signIn(authentication.server)];
   if (authentication.type !== 'headers') return [{ type: authentication.type }];
   const fields = authentication.names.map((name, index): [string, string] => [`header${index + 1}`, name]);
   return [
@@ -190,4 +192,20 @@ function schemesOf({ authentication }: RemoteSettings): Json[] {
       apply: { headers: Object.fromEntries(fields.map(([field, name]) => [name, `{${field}}`])) },
     },
   ];
+}
+
+/** Returns the scheme of a sign-in. Each request for tokens names the resource (RFC 8707). */
+function signIn(server: OAuthServer): Json {
+  const { authorizeUrl, tokenUrl, revocationUrl, resource, scopes, clientAuthentication } = server;
+  return {
+    type: 'oauth2',
+    authorizeUrl,
+    tokenUrl,
+    scopes,
+    clientAuthentication,
+    authorizeParams: { resource },
+    tokenParams: { resource },
+    ...(server.namesIssuer ? { issuer: server.issuer } : {}),
+    ...(revocationUrl === undefined ? {} : { revocation: { url: revocationUrl } }),
+  };
 }

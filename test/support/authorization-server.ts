@@ -57,6 +57,8 @@ export async function startAuthorizationServer(username: string): Promise<Author
         });
         const back = new URL(asked.get('redirect_uri') ?? '');
         back.searchParams.set('code', code);
+        const state = asked.get('state');
+        if (state !== null) back.searchParams.set('state', state);
         res.writeHead(302, { location: back.href });
         return res.end();
       }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAgain } from '../../remote/records.ts';
+import { clientDocument, readAgain } from '../../remote/records.ts';
 import { findRemote } from '../../remote/rows.ts';
 import { remoteAuthentication } from '../../remote/settings.ts';
 import type { Context } from '../context.ts';
@@ -44,7 +44,7 @@ export const imported = {
 export const remoteView = z
   .object({
     url: z.string(),
-    authentication: z.enum(['none', 'bearer', 'headers']),
+    authentication: z.enum(['none', 'bearer', 'headers', 'oauth2']),
     operatorAccess: z.boolean().meta({ description: 'Whether values of the operator read its tools.' }),
     pending: imported.pending.unwrap(),
     readAt: time.nullable().meta({ description: 'When its tools were read last.' }),
@@ -89,5 +89,33 @@ export const reimportConnectorRoute = defineRoute({
   async handler({ context, caller, params: { connectorId } }) {
     const key = { environment: caller.environment, connectorId };
     return { body: await readAgain(context, key, caller.label) };
+  },
+});
+
+export const clientMetadataRoute = defineRoute({
+  tag: 'Connecting accounts',
+  auth: 'none',
+  method: 'GET',
+  path: '/oauth/clients/{connectorId}',
+  operationId: 'getClientMetadata',
+  summary: 'Read the metadata of Gatehouse as an OAuth client',
+  description:
+    'The client id of Gatehouse at OAuth servers that read client id metadata documents. Remote MCP servers use it.',
+  params: z.strictObject({ connectorId: z.string().regex(/^[a-z0-9-]{1,32}$/) }),
+  success: {
+    status: 200,
+    description: 'The metadata.',
+    schema: z.object({
+      client_id: z.string(),
+      client_name: z.string(),
+      client_uri: z.string(),
+      redirect_uris: z.array(z.string()),
+      grant_types: z.array(z.string()),
+      response_types: z.array(z.string()),
+      token_endpoint_auth_method: z.string(),
+    }),
+  },
+  async handler({ context, params: { connectorId } }) {
+    return { body: await clientDocument(context, connectorId) };
   },
 });

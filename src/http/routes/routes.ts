@@ -26,7 +26,7 @@ import * as runLists from './workflow-run-lists.ts';
 import * as runs from './workflow-runs.ts';
 import * as starters from './workflow-starters.ts';
 import * as workflows from './workflows.ts';
-import { reimportConnectorRoute } from './remote-servers.ts';
+import { clientMetadataRoute, reimportConnectorRoute } from './remote-servers.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [
@@ -65,6 +65,7 @@ export const ROUTES: Route[] = [
   custom.getConnectorVersionRoute,
   custom.diffConnectorVersionsRoute,
   reimportConnectorRoute,
+  clientMetadataRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
   credentials.getCredentialRoute,

@@ -66,14 +66,16 @@ export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Und
       if (status === 404 && headers['mcp-session-id'] !== undefined) throw new SessionGone();
       throw new RefusedByServer(answer, text);
     }
-    if (BODILESS.has(status)) {
-      await beginningOf(body);
-      return new Response(null, { status, headers: answer.headers });
-    }
     const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
-    const read = isStream ? untilEnd(body, streamEnded) : body;
-    return new Response(ReadableStream.from(read), { status, headers: answer.headers });
+    return toResponse(isStream ? { ...answer, body: untilEnd(body, streamEnded) } : answer);
   };
+}
+
+/** Returns an answer as fetch() does. */
+export async function toResponse({ status, headers, body }: OutboundStream): Promise<Response> {
+  if (!BODILESS.has(status)) return new Response(ReadableStream.from(body), { status, headers });
+  await beginningOf(body);
+  return new Response(null, { status, headers });
 }
 
 /** Passes the chunks of an event stream on. Reports an end that no event id allows to continue from. */

@@ -1,0 +1,169 @@
+import {
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+  registerClient,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import { checkResourceAllowed } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
+import type { AuthorizationServerMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { z } from 'zod';
+import { SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { MIB } from '../../lib/http-body.ts';
+import type { Outbound } from '../../lib/outbound.ts';
+import type { OAuthServer } from './oauth-server.ts';
+import { toResponse } from './remote-fetch.ts';
+
+const TIMEOUT_MS = 15 * SECOND;
+const CLIENT_NAME = 'Gatehouse';
+const METHODS = { none: 'none', client_secret_post: 'body', client_secret_basic: 'basic' } as const;
+
+/** The client of Gatehouse at an OAuth server. */
+export interface RegisteredClient {
+  clientId: string;
+  clientSecret: string | undefined;
+}
+
+/** Addresses of Gatehouse for a connector's sign-in. */
+export interface OwnAddresses {
+  publicUrl: string;
+  redirectUri: string;
+  /** Address of the client's metadata document. An OAuth server that reads it needs no registration. */
+  clientMetadataUrl: string;
+}
+
+/**
+ * Finds the OAuth server of a remote MCP server, and a client of it. `client` is undefined when the server neither reads
+ * metadata documents nor registers clients; the operator then registers one.
+ * @throws GatehouseError `upstream_failed` with `details.reason: "oauth_discovery"`
+ */
+export async function discover(
+  outbound: Pick<Outbound, 'stream'>,
+  url: string,
+  { wanted, own }: { wanted: readonly string[] | undefined; own: OwnAddresses },
+): Promise<{ server: OAuthServer; client: RegisteredClient | undefined }> {
+  const fetchFn = plainFetch(outbound);
+  try {
+    const challenge = await challengeOf(fetchFn, url);
+    const resource = await discoverOAuthProtectedResourceMetadata(
+      url,
+      challenge.resourceMetadataUrl ? { resourceMetadataUrl: challenge.resourceMetadataUrl } : {},
+      fetchFn,
+    );
+    if (!checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource }))
+      throw failed(`its metadata are for another resource, ${resource.resource.slice(0, 200)}`);
+    const [address] = resource.authorization_servers ?? [];
+    if (address === undefined) throw failed('its metadata name no authorization server');
+    const metadata = await discoverAuthorizationServerMetadata(address, { fetchFn });
+    if (!metadata) throw failed('its authorization server has no metadata');
+    assertUsable(metadata, address);
+    const more = extras.parse(metadata);
+    const scopes = wanted ?? challenge.scope?.split(' ') ?? resource.scopes_supported ?? [];
+    const found = {
+      resource: resource.resource,
+      issuer: metadata.issuer,
+      authorizeUrl: metadata.authorization_endpoint,
+      tokenUrl: metadata.token_endpoint,
+      ...(more.revocation_endpoint === undefined ? {} : { revocationUrl: more.revocation_endpoint }),
+      scopes: [...scopes],
+      namesIssuer: more.authorization_response_iss_parameter_supported,
+    };
+    return await withClient(fetchFn, metadata, { found, own });
+  } catch (error) {
+    if (error instanceof GatehouseError) throw error;
+    throw failed('its metadata cannot be read', error);
+  }
+}
+
+/** Members of the metadata that not all of its forms in the SDK have. */
+const extras = z.looseObject({
+  revocation_endpoint: z.string().optional().catch(undefined),
+  authorization_response_iss_parameter_supported: z.boolean().catch(false),
+  client_id_metadata_document_supported: z.boolean().catch(false),
+});
+
+/** Uses the metadata document where the server reads it, else registers a client (RFC 7591). */
+async function withClient(
+  fetchFn: FetchLike,
+  metadata: AuthorizationServerMetadata,
+  { found, own }: { found: Omit<OAuthServer, 'clientAuthentication'>; own: OwnAddresses },
+): Promise<{ server: OAuthServer; client: RegisteredClient | undefined }> {
+  const reads = extras.parse(metadata).client_id_metadata_document_supported;
+  if (reads && own.clientMetadataUrl.startsWith('https:'))
+    return {
+      server: { ...found, clientAuthentication: 'none' },
+      client: { clientId: own.clientMetadataUrl, clientSecret: undefined },
+    };
+  const supported = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const method = (['none', 'client_secret_post', 'client_secret_basic'] as const).find((one) =>
+    supported.includes(one),
+  );
+  if (!method) throw failed('its authorization server supports no way to authenticate that Gatehouse has');
+  if (metadata.registration_endpoint === undefined)
+    return { server: { ...found, clientAuthentication: METHODS[method] }, client: undefined };
+  const registered = await registerClient(metadata.issuer, {
+    metadata,
+    clientMetadata: { ...clientMetadata(own), token_endpoint_auth_method: method },
+    fetchFn,
+  });
+  const { client_id: clientId, client_secret: clientSecret } = registered;
+  // A server may give a secret although none was wanted.
+  const given = clientSecret !== undefined && method === 'none' ? 'client_secret_post' : method;
+  return { server: { ...found, clientAuthentication: METHODS[given] }, client: { clientId, clientSecret } };
+}
+
+/** Returns the facts of Gatehouse as a client (RFC 7591). */
+export function clientMetadata({ publicUrl, redirectUri }: Omit<OwnAddresses, 'clientMetadataUrl'>) {
+  return {
+    client_name: CLIENT_NAME,
+    client_uri: publicUrl,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+/** @throws GatehouseError for metadata of another issuer, and for a server without PKCE (S256) */
+function assertUsable(metadata: AuthorizationServerMetadata, address: string): void {
+  const bare = (text: string) => text.replace(/\/$/, '');
+  if (bare(metadata.issuer) !== bare(address))
+    throw failed(
+      `the metadata of its authorization server name another issuer, ${metadata.issuer.slice(0, 200)}`,
+    );
+  if (!metadata.code_challenge_methods_supported?.includes('S256'))
+    throw failed('its authorization server does not support PKCE with S256');
+}
+
+/** Returns what the server asks for in its refusal of a request without a token. */
+async function challengeOf(fetchFn: FetchLike, url: string) {
+  const refused = await fetchFn(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
+  });
+  await refused.body?.cancel();
+  return refused.status === 401 ? extractWWWAuthenticateParams(refused) : {};
+}
+
+function plainFetch(outbound: Pick<Outbound, 'stream'>): FetchLike {
+  return async (url, init = {}) =>
+    toResponse(
+      await outbound.stream({
+        method: init.method ?? 'GET',
+        url: String(url),
+        headers: Object.fromEntries(new Headers(init.headers)),
+        ...(typeof init.body === 'string' ? { body: init.body } : {}),
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MIB,
+      }),
+    );
+}
+
+function failed(what: string, cause?: unknown): GatehouseError {
+  return new GatehouseError('upstream_failed', `The OAuth server of the MCP server was not found: ${what}.`, {
+    details: { reason: 'oauth_discovery' },
+    cause,
+  });
+}
