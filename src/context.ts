@@ -26,7 +26,7 @@ import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
 import type { Listings } from './mcp/tools/tool-listings.ts';
-import { PACKAGE_FOLDER } from './package.ts';
+import { CATALOG_FOLDER, PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createRemoteServers } from './remote/live.ts';
 import { createLiveServers, type LiveServer } from './servers/live.ts';
@@ -56,9 +56,6 @@ const RECEIVER_SOCKETS = 4000;
 
 /** The folder of the connectors for Gatehouse's own tests. */
 const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));
-
-/** The folder of the connector files in this package. */
-export const CATALOG_FOLDER = fileURLToPath(new URL('data/connectors', PACKAGE_FOLDER));
 
 /**
  * Opens the store, migrates its schema, and creates everything that a server or a command needs.

@@ -6,7 +6,7 @@ import { faultLine } from '../connectors/catalog.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import { overlayOf, overlayPath } from '../connectors/overlay.ts';
 import { parseConnector, parseWithOverlay } from '../connectors/parse.ts';
-import { CATALOG_FOLDER } from '../context.ts';
+import { CATALOG_FOLDER } from '../package.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { changesBetween } from '../openapi/changes.ts';
 import { connectorText, readNote, type ImportNote } from '../openapi/connector-text.ts';

@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
 import { loadCatalog } from '../connectors/load.ts';
-import { CATALOG_FOLDER } from '../context.ts';
+import { CATALOG_FOLDER } from '../package.ts';
 import { inspectFolder } from '../custom/folder.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { parseJson, valueAt } from '../lib/json.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { effectOfCall } from '../../src/connectors/effects.ts';
 import { parametersOf } from '../../src/connectors/schemas.ts';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import type { Action } from '../../src/connectors/catalog.ts';
 
 const catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: true });

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { valueAt, type Json } from '../../src/lib/json.ts';
 import { reportChanges } from '../../src/servers/approvals.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { createActionSearch, type SearchActions } from '../../src/mcp/tools/action-search.ts';
 
 let catalog: Catalog;

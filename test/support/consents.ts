@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser, type Browser } from './browser.ts';
 import { startService, type Answer, type Service, type ServiceOptions } from './service.ts';

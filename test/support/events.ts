@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import type { NewEvent } from '../../src/outbox/event.ts';
 import type { Tables } from '../../src/store/schema.ts';

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { openValues } from '../../src/credentials/sealed-values.ts';
 import { requireCredential } from '../../src/credentials/records.ts';
 import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox-names.ts';

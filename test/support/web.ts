@@ -11,7 +11,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { expect, inject } from 'vitest';
-import { CATALOG_FOLDER } from '../../src/context.ts';
+import { CATALOG_FOLDER } from '../../src/package.ts';
 import { startService, type Service } from './service.ts';
 
 /** The sandbox, and some apps with keys and forms of every kind. */

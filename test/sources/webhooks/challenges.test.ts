@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { CATALOG_FOLDER } from '../../../src/context.ts';
+import { CATALOG_FOLDER } from '../../../src/package.ts';
 import { separate } from '../../support/events.ts';
 import { until } from '../../support/until.ts';
 import { startService, type Answer, type CallOptions, type Service } from '../../support/service.ts';
