@@ -5,7 +5,7 @@ import { replayExample } from '../actions/example-replay.ts';
 import { readConfig } from '../config.ts';
 import { faultLine, hostingOf, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import { customFaults } from '../connectors/custom-semantics.ts';
-import { CATALOG_FOLDER } from '../context.ts';
+import { CATALOG_FOLDER } from '../package.ts';
 import { compileConnector } from '../connectors/compile.ts';
 import { checkCompiles } from '../connectors/compile-check.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';

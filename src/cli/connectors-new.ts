@@ -5,7 +5,7 @@ import { readConfig } from '../config.ts';
 import { parseConnector } from '../connectors/parse.ts';
 import { faultLine, SANDBOX_ID } from '../connectors/catalog.ts';
 import { customFaults } from '../connectors/custom-semantics.ts';
-import { CATALOG_FOLDER } from '../context.ts';
+import { CATALOG_FOLDER } from '../package.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { CommandError } from './faults.ts';
 
