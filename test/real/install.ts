@@ -15,6 +15,8 @@ export interface Program {
   name: string;
   version: string;
   packages: string[];
+  /** Further packages with versions of their own. */
+  beside?: Record<string, string>;
   /** Contents of its folder next to the packages, by path. */
   files: Record<string, string>;
 }
@@ -25,7 +27,13 @@ export interface Program {
  * cannot be reached.
  * @throws Error when the registry answers and the installation still fails, and on a build server in any case.
  */
-export async function install({ name, version, packages, files }: Program): Promise<string | undefined> {
+export async function install({
+  name,
+  version,
+  packages,
+  beside = {},
+  files,
+}: Program): Promise<string | undefined> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? tmpdir(), 'gatehouse-real');
   const folder = join(cache, `${name}-${version}`);
   const write = (into: string) => {
@@ -47,7 +55,7 @@ export async function install({ name, version, packages, files }: Program): Prom
   // The rename puts the whole folder in place at once, so an interrupted or concurrent run leaves no half of it.
   const fresh = mkdtempSync(join(cache, 'installing-'));
   try {
-    const dependencies = Object.fromEntries(packages.map((one) => [one, version]));
+    const dependencies = { ...Object.fromEntries(packages.map((one) => [one, version])), ...beside };
     writeFileSync(
       join(fresh, 'package.json'),
       JSON.stringify({ name: 'program', private: true, dependencies }),

@@ -12,7 +12,18 @@ const MINUTE = 60_000;
 export async function startProgram(
   name: string,
   args: string[],
-  { cwd, env, health }: { cwd: string; env: NodeJS.ProcessEnv; health: string },
+  {
+    cwd,
+    env,
+    health,
+    status,
+  }: {
+    cwd: string;
+    env: NodeJS.ProcessEnv;
+    health: string;
+    /** Status of its answer; default: any of success. */
+    status?: number;
+  },
 ): Promise<() => Promise<void>> {
   const logs = mkdtempSync(join(tmpdir(), `gatehouse-${name}-`));
   const log = openSync(join(logs, 'server.log'), 'w');
@@ -32,7 +43,7 @@ export async function startProgram(
   const until = Date.now() + 2 * MINUTE;
   while (Date.now() < until && !hasEnded()) {
     const ok = await fetch(health).then(
-      (answer) => answer.ok,
+      (answer) => (status === undefined ? answer.ok : answer.status === status),
       () => false,
     );
     if (ok) return stop;
