@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 /** Returns the connector file `remote` of the tools of the test's server. */
-function remoteFile(baseUrl: string, authentication = '{type: bearer}'): string {
+function remoteFile(baseUrl: string): string {
   const tool = (id: string, name: string, more = '') =>
     `  ${id}: {description: A tool., request: POST /, mcp: {method: tools/call, name: ${name}}, response: {body: content}${more}}\n`;
   return `id: remote
@@ -39,14 +39,13 @@ categories: [data]
 website: https://notes.example.com
 sources: [{title: The tests themselves, read: 2026-03-01}]
 protocol: mcp
-timeoutSeconds: 2
 baseUrl: ${baseUrl}
-authentication: [${authentication}]
+authentication: [{type: bearer}]
 probe: tools
 errors: {message: [error.message]}
 actions:
   tools: {description: Lists., effect: read, internal: true, request: POST /, mcp: {method: tools/list}}
-${tool('add', 'add-numbers', ', effect: read, input: {type: object, properties: {a: {type: number}, b: {type: number}}, required: [a, b]}')}${tool('who', 'whoAmI', ', effect: read')}${tool('broken', 'broken', ', effect: read')}${tool('gone', 'no_such_tool', ', effect: read')}`;
+${tool('add', 'add-numbers', ', effect: read, input: {type: object, properties: {a: {type: number}, b: {type: number}}, required: [a, b]}')}${tool('who', 'whoAmI', ', effect: read')}${tool('broken', 'broken', ', effect: read')}${tool('gone', 'no_such_tool', ', effect: read')}${tool('late', 'whoAmI', ', effect: read, timeoutSeconds: 1')}`;
 }
 
 const connect = (token: string) =>
@@ -130,7 +129,7 @@ test('an error of JSON-RPC is a refusal with the words of the server', async () 
 test('a server that never answers ends at the deadline', async () => {
   const id = await idOf('token_of_ada_6');
   insteadOfCalls(() => {});
-  const late = await run('add', id, { a: 1, b: 2 });
+  const late = await run('late', id);
   expect([late.status, late.text('code')]).toEqual([504, 'upstream_timeout']);
 });
 
