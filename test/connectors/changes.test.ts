@@ -59,10 +59,11 @@ test('a changed connector changes tools, search and the lists of its servers onl
     restrictions: { connectors: { allowedIds: ['sandbox'] } },
   });
   const heard = { open: 0, narrow: 0 };
-  const clients = await Promise.all([
-    connectListener(service, open.url),
-    connectListener(service, narrow.url),
-  ]);
+  // One after the other, because each records the reads of the process.
+  const clients = [
+    await connectListener(service, open.url),
+    await connectListener(service, narrow.url),
+  ] as const;
   clients[0].setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.open++);
   clients[1].setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.narrow++);
   expect(await open.search('read the notebook')).not.toContain('notes');
