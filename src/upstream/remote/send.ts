@@ -37,7 +37,9 @@ export async function sendRemote(
   const endpoint = await buildEndpoint(call, context.clock.now());
   const wanted = wantedFor(call, endpoint, timeoutMs);
   try {
-    const result = await context.remoteSessions.use(wanted, (session) => perform(session, call));
+    const endsAt = context.clock.now() + timeoutMs;
+    const isOver = () => context.clock.now() >= endsAt;
+    const result = await context.remoteSessions.use(wanted, (session) => perform(session, call, isOver));
     return await answerOf(context, endpoint, { status: 200, text: JSON.stringify(result) });
   } catch (error) {
     if (call.signal?.aborted) throw cancelled(call);
@@ -84,18 +86,26 @@ function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): W
 }
 
 /** Sends the request that the action names. */
-async function perform(session: RemoteSession, { action, input }: UpstreamCall): Promise<Result> {
+async function perform(
+  session: RemoteSession,
+  { action, input }: UpstreamCall,
+  isOver: () => boolean,
+): Promise<Result> {
   const { mcp } = action.definition;
   if (mcp?.method === 'tools/call')
     return session.ask({ method: 'tools/call', params: { name: mcp.name, arguments: input } });
-  return { server: session.server, tools: await listTools(session) };
+  return { server: session.server, tools: await listTools(session, isOver) };
 }
 
-/** Returns the tools of a server, from all pages of its list. */
-export async function listTools(session: RemoteSession): Promise<unknown[]> {
+/**
+ * Returns the tools of a server, from all pages of its list, which share the time of the call.
+ * @throws DeadlinePassed, GatehouseError `upstream_failed` for too many pages
+ */
+async function listTools(session: RemoteSession, isOver: () => boolean): Promise<unknown[]> {
   const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
+    if (isOver()) throw new DeadlinePassed('The list of tools took too long.');
     const request: ClientRequest = {
       method: 'tools/list',
       ...(cursor === undefined ? {} : { params: { cursor } }),

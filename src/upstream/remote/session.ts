@@ -11,7 +11,7 @@ import {
   type Implementation,
   type Result,
 } from '@modelcontextprotocol/sdk/types.js';
-import { MINUTE } from '../../lib/clock.ts';
+import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { asJson, asObject, type JsonObject } from '../../lib/json.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { logShape, progressShape, type Notices } from '../upstream-call.ts';
@@ -20,6 +20,8 @@ import { remoteFetch, type Under } from './remote-fetch.ts';
 const CLIENT: Implementation = { name: 'gatehouse', version: '1' };
 /** Progress and log messages of one call; further ones are dropped. */
 const MAX_NOTICES = 1000;
+/** How long a server may take to end a session. A stop of Gatehouse waits for it. */
+const CLOSE_MS = 2 * SECOND;
 /** Questions of one call. */
 const MAX_QUESTIONS = 10;
 /** Longest time of a call with questions, because a person answers them. */
@@ -50,6 +52,7 @@ export class RemoteSession {
   #served: Served;
   #notices = 0;
   #questions = 0;
+  #isClosing = false;
   #deadline: NodeJS.Timeout | undefined;
   #broken: ((error: Error) => void) | undefined;
 
@@ -121,8 +124,9 @@ export class RemoteSession {
     return this.#whole(asked);
   }
 
-  /** Ends the session at the server, and every request. Never rejects. */
+  /** Ends the session at the server, and every request. Never rejects, and takes two seconds at most. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     try {
       await this.#transport.terminateSession();
     } catch {
@@ -168,7 +172,7 @@ export class RemoteSession {
     const broken = this.#broken;
     return {
       headers,
-      timeoutMs: onQuestion ? PATIENCE_MS : timeoutMs,
+      timeoutMs: this.#isClosing ? CLOSE_MS : onQuestion ? PATIENCE_MS : timeoutMs,
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
       streamEnded: () => broken?.(new StreamBroken('The stream ended before the answer.')),
     };

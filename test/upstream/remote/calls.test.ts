@@ -133,6 +133,18 @@ test('a server that never answers ends at the deadline', async () => {
   expect([late.status, late.text('code')]).toEqual([504, 'upstream_timeout']);
 });
 
+test('a list of tools without end is refused', async () => {
+  let pages = 0;
+  remote.instead = (_req, res, body) => {
+    if (!body.includes('"tools/list"')) return false;
+    const { id } = z.object({ id: z.unknown() }).parse(JSON.parse(body));
+    asJson(res, { jsonrpc: '2.0', id, result: { tools: [], nextCursor: `page ${++pages}` } });
+    return true;
+  };
+  const refused = await connect('token_of_ada_9');
+  expect([refused.status, refused.text('code'), pages]).toEqual([502, 'upstream_failed', 100]);
+});
+
 test('a stream that ends before its answer is a broken connection', async () => {
   const id = await idOf('token_of_ada_7');
   insteadOfCalls(
