@@ -20,7 +20,7 @@ import { populate } from './population.ts';
 const upstream = process.argv[2] ?? '';
 const COUNTS = (process.argv[3] ?? '10,200,2000').split(',').map(Number);
 const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-const catalogFolder = join(home, 'connectors');
+const catalogFolder = join(home, 'catalog');
 for (const count of COUNTS) {
   mkdirSync(join(catalogFolder, `bench${count}`), { recursive: true });
   writeFileSync(
