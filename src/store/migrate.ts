@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './open.ts';
-import type { DbOrTx } from './schema.ts';
+import { isPostgres } from './prepared.ts';
+import type { DbOrTx, Tx } from './schema.ts';
 
 /** Key of the PostgreSQL advisory lock. Any number works that no other program uses. */
 const MIGRATION_LOCK = 0x67617465;
@@ -18,36 +19,41 @@ export class SchemaError extends Error {
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
-  return store.noTimeout(() => migrateNow(store, now));
+  return store.noTimeout(() => store.db.transaction().execute((tx) => migrateWithin(tx, { now })));
 }
 
-async function migrateNow(store: Store, now: number): Promise<string[]> {
-  return store.db.transaction().execute(async (tx) => {
-    if (store.kind === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
-    await tx.schema
-      .createTable('schema_versions')
-      .ifNotExists()
-      .addColumn('version', 'integer', (c) => c.primaryKey())
-      .addColumn('name', 'text', (c) => c.notNull())
-      .addColumn('applied_at', 'bigint', (c) => c.notNull())
+/**
+ * Does the work of migrate() within a transaction, up to a schema version.
+ * @throws SchemaError when a newer release has migrated this database.
+ */
+export async function migrateWithin(
+  tx: Tx,
+  { now, upTo = MIGRATIONS.length }: { now: number; upTo?: number },
+): Promise<string[]> {
+  if (isPostgres(tx)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
+  await tx.schema
+    .createTable('schema_versions')
+    .ifNotExists()
+    .addColumn('version', 'integer', (c) => c.primaryKey())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('applied_at', 'bigint', (c) => c.notNull())
+    .execute();
+  const version = await schemaVersion(tx);
+  if (version > MIGRATIONS.length) {
+    throw new SchemaError(
+      `The database is at schema version ${version}, this release knows ${MIGRATIONS.length}: ` +
+        'it was migrated by a newer Gatehouse. Start that release, or restore a backup made before it.',
+    );
+  }
+  const pending = MIGRATIONS.slice(version, upTo);
+  for (const [position, migration] of pending.entries()) {
+    await migration.up(tx);
+    await tx
+      .insertInto('schema_versions')
+      .values({ version: version + position + 1, name: migration.name, applied_at: now })
       .execute();
-    const version = await schemaVersion(tx);
-    if (version > MIGRATIONS.length) {
-      throw new SchemaError(
-        `The database is at schema version ${version}, this release knows ${MIGRATIONS.length}: ` +
-          'it was migrated by a newer Gatehouse. Start that release, or restore a backup made before it.',
-      );
-    }
-    const pending = MIGRATIONS.slice(version);
-    for (const [position, migration] of pending.entries()) {
-      await migration.up(tx);
-      await tx
-        .insertInto('schema_versions')
-        .values({ version: version + position + 1, name: migration.name, applied_at: now })
-        .execute();
-    }
-    return pending.map((migration) => migration.name);
-  });
+  }
+  return pending.map((migration) => migration.name);
 }
 
 /** Returns the version of a schema whose table of versions exists; 0 before the first migration. */

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  linkSync,
+  openSync,
+  closeSync,
+  fsyncSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../config.ts';
+import { masterKeyPath } from '../crypto/master-key-file.ts';
+import { thrownMessage } from '../lib/errors.ts';
+import { makeFolder, syncFolder } from '../lib/folders.ts';
+import { migrateWithin } from '../store/migrate.ts';
+import { openStore, type Store } from '../store/open.ts';
+import type { DbOrTx, Tx } from '../store/schema.ts';
+import { tablesOf } from '../store/table-shapes.ts';
+import { MIGRATIONS } from '../store/migrations.ts';
+import { BackupError, type Header, type Progress } from './format.ts';
+import { load } from './load.ts';
+import { checkKeys, masterKeysOf } from './master-keys.ts';
+import type { Dump } from './read-dump.ts';
+
+/**
+ * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the master key,
+ * which a killed restore leaves.
+ */
+const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key']);
+
+export interface Restored {
+  header: Header;
+  rows: Record<string, number>;
+  /** The key file that was written; undefined when the configuration has the keys. */
+  keyFile: string | undefined;
+}
+
+/**
+ * Restores a dump into an empty home and an empty database: all of it, or nothing.
+ * @throws BackupError when something is in the way, the dump is not whole, or no master key opens it.
+ */
+export async function restore(
+  config: Config,
+  dump: Dump,
+  { now, onTable }: { now: number; onTable: Progress },
+): Promise<Restored> {
+  const { header } = dump;
+  refuseUsedHome(config);
+  const { keys, keyFile } = chooseKeys(config, header);
+  let wroteKeys = false;
+  const fill = async (db: DbOrTx): Promise<Record<string, number>> => {
+    const rows = await load(db, dump, onTable);
+    const secrets = await db.selectFrom('secrets').select(['name', 'sealed']).execute();
+    for (const secret of secrets) checkKeys(keys, secret);
+    if (keyFile) {
+      writeKeys(keyFile, keys.keys);
+      wroteKeys = true;
+    }
+    return rows;
+  };
+  try {
+    const { database } = config;
+    const rows =
+      database.kind === 'sqlite'
+        ? await intoSqlite(database.path, { header, now, fill })
+        : await intoPostgres(database.url, { header, now, fill });
+    return { header, rows, keyFile };
+  } catch (error) {
+    if (keyFile && wroteKeys) rmSync(keyFile, { force: true });
+    throw error;
+  }
+}
+
+interface Into {
+  header: Header;
+  now: number;
+  fill(db: DbOrTx): Promise<Record<string, number>>;
+}
+
+/** Fills a draft next to the path, and gives it the path's name when it is whole. */
+async function intoSqlite(path: string, { header, now, fill }: Into): Promise<Record<string, number>> {
+  makeFolder(dirname(path));
+  const draft = `${path}.draft-${randomBytes(4).toString('hex')}`;
+  try {
+    let rows: Record<string, number>;
+    {
+      await using store = await openStore({ kind: 'sqlite', path: draft });
+      const step = <T>(work: (tx: Tx) => Promise<T>) => store.db.transaction().execute(work);
+      await step((tx) => migrateWithin(tx, { now, upTo: header.schemaVersion }));
+      rows = await fill(store.db);
+      await step((tx) => migrateWithin(tx, { now }));
+    }
+    syncFile(draft);
+    try {
+      // A link never replaces a file, so of two restores at once one fails.
+      linkSync(draft, path);
+    } catch (error) {
+      if (existsSync(path)) throw error;
+      // Some file systems have no links.
+      renameSync(draft, path);
+    }
+    syncFolder(dirname(path));
+    return rows;
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error)
+      throw new BackupError(`Cannot write ${path}: ${thrownMessage(error)}. Nothing was restored.`, {
+        cause: error,
+      });
+    throw error;
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${draft}${end}`, { force: true });
+  }
+}
+
+/** Fills the database in one transaction. */
+async function intoPostgres(url: string, { header, now, fill }: Into): Promise<Record<string, number>> {
+  await using store = await openStore({ kind: 'postgres', url });
+  await refuseUsedDatabase(store);
+  return await store.noTimeout(() =>
+    store.db.transaction().execute(async (tx) => {
+      await migrateWithin(tx, { now, upTo: header.schemaVersion });
+      const rows = await fill(tx);
+      await migrateWithin(tx, { now });
+      return rows;
+    }),
+  );
+}
+
+/** @throws BackupError when the home or the path of the database holds anything. */
+function refuseUsedHome({ home, database }: Config): void {
+  const entries = existsSync(home) ? readdirSync(home) : [];
+  const found = entries.filter((name) => !MAY_STAY.has(name));
+  if (found.length > 0) {
+    throw new BackupError(
+      `The home ${home} is not empty: it holds ${found.slice(0, 3).join(', ')}. Restore into another home ` +
+        '(GATEHOUSE_HOME), or move these files away.',
+    );
+  }
+  if (database.kind !== 'sqlite') return;
+  for (const path of [database.path, `${database.path}-wal`]) {
+    if (existsSync(path))
+      throw new BackupError(`${path} exists. Move it away, or set DATABASE_URL to another file.`);
+  }
+}
+
+/**
+ * Returns the keys of the restored store, and the file to write them to where the configuration has none.
+ * @throws BackupError when a key of the store is missing.
+ */
+function chooseKeys(config: Config, { masterKeys }: Header) {
+  const given = masterKeysOf(config);
+  const keyFile = masterKeyPath(config);
+  if (given) {
+    if (masterKeys?.some((key) => !given.keys.includes(key))) {
+      throw new BackupError(
+        `${given.from} lacks a master key of the backup. Add that key, or remove ${given.from}: the restore then ` +
+          `writes the keys of the backup to ${keyFile}.`,
+      );
+    }
+    return { keys: given, keyFile: undefined };
+  }
+  if (masterKeys) return { keys: { keys: masterKeys, from: 'the backup' }, keyFile };
+  throw new BackupError(
+    `The backup holds no master key. Put the key of its store at ${keyFile}, or set GATEHOUSE_MASTER_KEY.`,
+  );
+}
+
+async function refuseUsedDatabase({ db }: Store): Promise<void> {
+  const ours = new Set((await tablesOf(MIGRATIONS.length)).map(({ name }) => name));
+  const tables = await db.introspection.getTables();
+  const found = tables.find(({ name }) => ours.has(name));
+  if (found) {
+    throw new BackupError(
+      `The database of DATABASE_URL is not empty: it has the table ${found.name}. Restore into an empty database.`,
+    );
+  }
+}
+
+function writeKeys(path: string, keys: string[]): void {
+  makeFolder(dirname(path));
+  writeFileSync(path, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  syncFolder(dirname(path));
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
