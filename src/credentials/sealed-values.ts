@@ -10,6 +10,7 @@ import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { Context } from './context.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields, defaultsOf } from './fields.ts';
+import { boundText, boundTo, SEALED_COLUMNS } from '../store/sealed-columns.ts';
 
 const sealedValues = z.record(z.string(), z.string());
 type Values = Record<string, string>;
@@ -97,6 +98,7 @@ export function openCredential(
     credentialId: credential.credentialId,
     connectorId: connector.connectorId,
     scheme,
+    oauthApp: scheme.type === 'oauth2' ? `${credential.environment} ${connector.connectorId}` : undefined,
     values: { ...defaultValues(connector, scheme), ...openedValues(context, credential) },
   };
 }
@@ -172,10 +174,21 @@ function toSecrets(values: Values): Record<string, Secret> {
 
 /** Returns the binding of a seal. */
 function binding(bound: Bound): string {
-  return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|${bound.origins}`;
+  return boundTo('credentials.sealed', rowOf(bound));
 }
 
 /** Returns the binding that was used before schema version 16. */
-function rowBinding({ environment, userId, credentialId }: Bound): string {
-  return `credential|${environment}|${userId}|${credentialId}`;
+function rowBinding(bound: Bound): string {
+  return boundText(SEALED_COLUMNS['credentials.sealed'].bound[1], rowOf(bound));
+}
+
+function rowOf({ environment, userId, credentialId, connectorId, type, origins }: Bound) {
+  return {
+    environment,
+    user_id: userId,
+    credential_id: credentialId,
+    connector_id: connectorId,
+    type,
+    origins,
+  };
 }

@@ -1,23 +1,7 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  randomBytes,
-  type KeyObject,
-} from 'node:crypto';
-import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { ZodType } from 'zod';
-import type { Config } from '../config.ts';
-import { makeFolder } from '../lib/folders.ts';
 import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key-text.ts';
-import { thrownMessage } from '../lib/errors.ts';
-
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-/** Without it Node.js also accepts shorter tags, which are easier to forge. */
-const GCM = { authTagLength: TAG_BYTES };
+import { decrypt, encrypt } from './aes-gcm.ts';
 
 /** An error of a master key that cannot be used, in words for the operator. */
 export class KeyError extends Error {
@@ -32,6 +16,8 @@ export class KeyError extends Error {
 export interface KeyRing {
   /** The short public name of the sealing key. A box names its key by it; it reveals nothing about the key. */
   readonly keyId: string;
+  /** The names of all keys, the sealing one first. */
+  readonly keyIds: readonly string[];
   seal(plain: string, bound: string): string;
   /** @throws KeyError when no key of the ring opens the box for `bound`. */
   open(box: string, bound: string): string;
@@ -39,132 +25,119 @@ export interface KeyRing {
   sealJson(value: unknown, bound: string): string;
   /** Opens a box of sealJson(). @throws KeyError like open(), ZodError when the value has another shape. */
   openJson<T>(shape: ZodType<T>, box: string, bound: string): T;
+  /**
+   * Returns the box with its data key sealed by the sealing key; undefined when that is so already. The whole box is
+   * opened, so that the new one is known to open.
+   * @throws KeyError like open().
+   */
+  rewrap(box: string, bound: string): string | undefined;
+}
+
+/** A source of keys that may change while the process runs. */
+export interface ChangingKeys {
+  /** Returns the keys in base64 if they changed since the last call, undefined otherwise. */
+  changed(): string[] | undefined;
+}
+
+interface MasterKey {
+  keyId: string;
+  key: KeyObject;
 }
 
 /** Builds a ring from base64 keys. @throws KeyError naming which key breaks which rule. */
-export function createKeyRing(base64Keys: string[]): KeyRing {
+export function createKeyRing(base64Keys: string[], source?: ChangingKeys): KeyRing {
+  let keys = masterKeysOf(base64Keys);
+
+  /** Returns the keys as they are now. */
+  const current = (): MasterKey[] => {
+    const changed = source?.changed();
+    if (changed) keys = masterKeysOf(changed);
+    return keys;
+  };
+  const wrap = (dataKey: Buffer, body: string, bound: string): string => {
+    const { keyId, key } = writerOf(current());
+    return ['v1', keyId, encryptText(key, dataKey, `key|${bound}`), body].join('.');
+  };
+  const unwrap = (
+    box: string,
+    bound: string,
+  ): { keyId: string; dataKey: Buffer; body: string; plain: string } => {
+    const [version, keyId, wrapped, body, ...rest] = box.split('.');
+    if (version !== 'v1' || !keyId || !wrapped || !body || rest.length > 0) {
+      throw new KeyError('A sealed record is not in the form v1.<key>.<wrapped key>.<body>; it was altered.');
+    }
+    const isOurs = (one: MasterKey): boolean => one.keyId === keyId;
+    const master = keys.find(isOurs) ?? current().find(isOurs);
+    if (!master) {
+      throw new KeyError(
+        `A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`,
+      );
+    }
+    try {
+      const dataKey = decryptText(master.key, wrapped, `key|${bound}`);
+      const plain = decryptText(createSecretKey(dataKey), body, `body|${bound}`).toString('utf8');
+      return { keyId, dataKey, body, plain };
+    } catch (error) {
+      throw new KeyError('A sealed record does not open: it was altered, or moved from another row.', {
+        cause: error,
+      });
+    }
+  };
+
+  const ring: KeyRing = {
+    get keyId() {
+      return writerOf(current()).keyId;
+    },
+    get keyIds() {
+      return current().map(({ keyId }) => keyId);
+    },
+    seal(plain, bound) {
+      const dataKey = randomBytes(KEY_BYTES);
+      const body = encryptText(createSecretKey(dataKey), Buffer.from(plain, 'utf8'), `body|${bound}`);
+      return wrap(dataKey, body, bound);
+    },
+    open: (box, bound) => unwrap(box, bound).plain,
+    sealJson: (value, bound) => ring.seal(JSON.stringify(value), bound),
+    openJson: (shape, box, bound) => shape.parse(JSON.parse(ring.open(box, bound))),
+    rewrap(box, bound) {
+      const { keyId, dataKey, body } = unwrap(box, bound);
+      return keyId === ring.keyId ? undefined : wrap(dataKey, body, bound);
+    },
+  };
+  return ring;
+}
+
+/** Returns a new master key in base64. */
+export function newMasterKey(): string {
+  return randomBytes(KEY_BYTES).toString('base64');
+}
+
+function masterKeysOf(base64Keys: readonly string[]): MasterKey[] {
   const keys = base64Keys.map((text, position) => {
     const key = readMasterKey(text);
     if (!key) throw new KeyError(`Master ${masterKeyRule(position + 1)}`);
     return { keyId: keyIdOf(key), key: createSecretKey(key) };
   });
-  const [writer] = keys;
+  writerOf(keys);
+  return keys;
+}
+
+function writerOf([writer]: readonly MasterKey[]): MasterKey {
   if (!writer) throw new KeyError('There is no master key.');
-
-  const ring: KeyRing = {
-    keyId: writer.keyId,
-    seal(plain, bound) {
-      const dataKey = randomBytes(KEY_BYTES);
-      const wrapped = encrypt(writer.key, dataKey, `key|${bound}`);
-      return [
-        'v1',
-        writer.keyId,
-        wrapped,
-        encrypt(createSecretKey(dataKey), Buffer.from(plain, 'utf8'), `body|${bound}`),
-      ].join('.');
-    },
-    open(box, bound) {
-      const [version, keyId, wrapped, body, ...rest] = box.split('.');
-      if (version !== 'v1' || !keyId || !wrapped || !body || rest.length > 0) {
-        throw new KeyError(
-          'A sealed record is not in the form v1.<key>.<wrapped key>.<body>; it was altered.',
-        );
-      }
-      const master = keys.find((candidate) => candidate.keyId === keyId);
-      if (!master) {
-        throw new KeyError(
-          `A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`,
-        );
-      }
-      try {
-        const dataKey = createSecretKey(decrypt(master.key, wrapped, `key|${bound}`));
-        return decrypt(dataKey, body, `body|${bound}`).toString('utf8');
-      } catch (error) {
-        throw new KeyError('A sealed record does not open: it was altered, or moved from another row.', {
-          cause: error,
-        });
-      }
-    },
-    sealJson: (value, bound) => ring.seal(JSON.stringify(value), bound),
-    openJson: (shape, box, bound) => shape.parse(JSON.parse(ring.open(box, bound))),
-  };
-  return ring;
-}
-
-/**
- * Loads the keys of GATEHOUSE_MASTER_KEY, of the file GATEHOUSE_MASTER_KEY_FILE, or of `<home>/master.key`. A missing
- * `<home>/master.key` is created with mode 0600, exclusively: of two concurrent first starts one writes and the other
- * reads. If the store `isSealed`, no key is created, because a new one would not open its rows.
- * @throws KeyError when a key or its file cannot be used.
- */
-export function loadKeyRing(
-  config: Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>,
-  { isSealed = false } = {},
-): KeyRing {
-  if (config.masterKeys) return createKeyRing(config.masterKeys);
-  const path = config.masterKeyFile ?? join(config.home, 'master.key');
-  if (!config.masterKeyFile) {
-    if (isSealed && !existsSync(path)) {
-      throw new KeyError(
-        `The store holds sealed data, and its master key ${path} is missing. Put the key back from a backup, or set ` +
-          'GATEHOUSE_MASTER_KEY. No new key was made, because it would open nothing.',
-      );
-    }
-    createKeyFile(path);
-  }
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new KeyError(`Cannot read the master key file ${path}: ${thrownMessage(error)}`, { cause: error });
-  }
-  const ring = createKeyRing(text.split(/[\s,]+/).filter((part) => part !== ''));
-  if ((statSync(path).mode & 0o077) !== 0) {
-    throw new KeyError(`The master key file ${path} can be read by others. Run: chmod 600 ${path}`);
-  }
-  return ring;
-}
-
-function createKeyFile(path: string): void {
-  try {
-    makeFolder(dirname(path));
-    if (existsSync(path)) return;
-    // The file is written under another name and then linked. Otherwise a concurrent first start could read half a key.
-    const draft = `${path}.${randomBytes(6).toString('hex')}`;
-    writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-    try {
-      linkSync(draft, path);
-    } catch (error) {
-      // A concurrent first start was faster; its key is used.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    } finally {
-      unlinkSync(draft);
-    }
-  } catch (error) {
-    throw new KeyError(
-      `Cannot write the master key file ${path}: ${thrownMessage(error)}. Set GATEHOUSE_HOME to a folder that this user may write.`,
-      { cause: error },
-    );
-  }
+  return writer;
 }
 
 function keyIdOf(key: Buffer): string {
   return createHmac('sha256', key).update('gatehouse master key id').digest('hex').slice(0, 8);
 }
 
-/** Takes a key object: with a buffer as the key Node.js needs 27 µs for a small text instead of 8 (measured). */
-function encrypt(key: KeyObject, plain: Buffer, bound: string): string {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv, GCM).setAAD(Buffer.from(bound, 'utf8'));
-  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+function encryptText(key: KeyObject, plain: Buffer, bound: string): string {
+  return encrypt(key, plain, bound).toString('base64url');
 }
 
-function decrypt(key: KeyObject, text: string, bound: string): Buffer {
+function decryptText(key: KeyObject, text: string, bound: string): Buffer {
   const bytes = Buffer.from(text, 'base64url');
   // Base64 ignores spare bits of its last character; otherwise a changed character would go unnoticed.
   if (bytes.toString('base64url') !== text) throw new Error('not canonical base64url');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), GCM)
-    .setAAD(Buffer.from(bound, 'utf8'))
-    .setAuthTag(bytes.subarray(-TAG_BYTES));
-  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
+  return decrypt(key, bytes, bound);
 }

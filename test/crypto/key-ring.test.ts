@@ -3,7 +3,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createKeyRing, KeyError, loadKeyRing } from '../../src/crypto/key-ring.ts';
+import { createKeyRing, KeyError } from '../../src/crypto/key-ring.ts';
+import { loadKeyRing } from '../../src/crypto/master-key-file.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 

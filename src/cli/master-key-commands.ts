@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+
+const MASTER_KEY_HELP = `
+Keys in a file: \`rotate\` adds the new key as the first line, and processes read the file again within a second. Keys in
+GATEHOUSE_MASTER_KEY: set "<new>,<old>" for each process first. A stopped rotation goes on with the next call.
+\`gatehouse doctor\` counts the rows of each key. docs/master-key.md describes several machines.
+
+Examples:
+  $ gatehouse master-key rotate
+  $ gatehouse master-key retire`;
+
+/** Adds `master-key rotate` and `master-key retire`. */
+export function addMasterKey(program: Command, done: (code: number) => void): void {
+  const masterKey = program
+    .command('master-key')
+    .description('The master key, which seals credentials and other secrets in the store.')
+    .addHelpText('after', MASTER_KEY_HELP);
+  masterKey
+    .command('rotate')
+    .description(
+      'Make a new master key, and seal with it what earlier keys sealed. The service keeps running.',
+    )
+    .option('--one-machine', 'PostgreSQL: no process on another machine uses the database')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', MASTER_KEY_HELP)
+    .action(async ({ oneMachine, json }: { oneMachine?: boolean; json?: boolean }) => {
+      const { rotateMasterKey } = await import('./master-key.ts');
+      done(await rotateMasterKey({ oneMachine: oneMachine === true, json: json === true }));
+    });
+  masterKey
+    .command('retire')
+    .description('Remove the master keys that seal no row any more from the key file.')
+    .option('--json', 'print the result as JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { retireMasterKeys } = await import('./master-key.ts');
+      done(await retireMasterKeys({ json: json === true }));
+    });
+}

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readConfig, type Config } from '../config.ts';
+import { newMasterKey } from '../crypto/key-ring.ts';
+import { masterKeyPath, readMasterKeys, REREAD_MS, writeMasterKeys } from '../crypto/master-key-file.ts';
+import { keyUses, resealAll, rowsByKey, type LostRow } from '../crypto/rotation.ts';
+import { openStarted } from './started.ts';
+import { CommandError } from './faults.ts';
+
+/** Passes over the store. A pass finds the rows that requests changed during the pass before. */
+const MAX_PASSES = 20;
+
+type Context = Awaited<ReturnType<typeof openStarted>>;
+
+/**
+ * Runs `gatehouse master-key rotate`: makes a new key where the keys are in a file, and seals with the first key what
+ * other keys sealed. A repeated call goes on where a stopped one ended. Returns 1 when rows are left.
+ * @throws CommandError before the first start, and where the operator has to do something before.
+ */
+export async function rotateMasterKey(options: { oneMachine: boolean; json: boolean }): Promise<number> {
+  const config = readConfig();
+  const context = await openStarted(config);
+  try {
+    const added = await addKey(context, config, options.oneMachine);
+    const { keys, db } = context;
+    const lost = new Map<string, LostRow>();
+    let resealed = 0;
+    let left = await rowsLeft(context);
+    for (let pass = 0; left > 0 && pass < MAX_PASSES; pass++) {
+      const total = resealed + left;
+      const done = await resealAll(db, keys, (rows) => report(options, resealed + rows, total));
+      resealed += done.rows;
+      for (const row of done.lost) lost.set(`${row.column} ${row.row}`, row);
+      left = await rowsLeft(context);
+      if (left <= lost.size) break;
+      // A process may still seal with the key that it read before.
+      await delay(REREAD_MS);
+    }
+    print(options, { keyId: keys.keyId, added, resealed, left, lost: [...lost.values()] });
+    return left === 0 ? 0 : 1;
+  } finally {
+    await context.close();
+  }
+}
+
+/**
+ * Runs `gatehouse master-key retire`: removes the keys from the file that seal no row.
+ * @throws CommandError while a key that is not the first one seals rows.
+ */
+export async function retireMasterKeys({ json }: { json: boolean }): Promise<number> {
+  const config = readConfig();
+  const context = await openStarted(config);
+  try {
+    const left = await rowsLeft(context);
+    if (left > 0)
+      throw new CommandError(
+        `${left} rows are sealed with an earlier master key. Run: gatehouse master-key rotate`,
+      );
+    if (config.masterKeys)
+      throw new CommandError(
+        `No row needs a key but ${context.keys.keyId}, the first one. Leave the others out of GATEHOUSE_MASTER_KEY, and restart each process.`,
+      );
+    const path = masterKeyPath(config);
+    const [first = '', ...earlier] = readMasterKeys(path);
+    if (earlier.length > 0) writeMasterKeys(path, [first]);
+    if (json)
+      process.stdout.write(`${JSON.stringify({ keyId: context.keys.keyId, removed: earlier.length })}\n`);
+    else
+      process.stderr.write(
+        `${path} holds only key ${context.keys.keyId} now; ${earlier.length} earlier keys were removed. ` +
+          'Earlier backups need the keys that were valid then.\n',
+      );
+    return 0;
+  } finally {
+    await context.close();
+  }
+}
+
+/** Adds a key to the file, as the first one, unless an earlier call was stopped. Returns whether it did. */
+async function addKey(context: Context, config: Config, isOneMachine: boolean): Promise<boolean> {
+  if ((await rowsLeft(context)) > 0) return false;
+  const { keyIds } = context.keys;
+  if (config.masterKeys) {
+    if (keyIds.length > 1) return false;
+    throw new CommandError(
+      'GATEHOUSE_MASTER_KEY has one key, and all rows are sealed with it. Set it to "<old key>,<new key>" for each ' +
+        'process and restart it, then to "<new key>,<old key>" and restart it, and run this command again. Make a key ' +
+        'with: openssl rand -base64 32',
+    );
+  }
+  if (config.database.kind === 'postgres' && !isOneMachine)
+    throw new CommandError(
+      'Processes on other machines could not read what a new key seals. Add the key to the file of each machine ' +
+        'first, as its last line, then move it to the first line and run this command again. Without other machines, add --one-machine.',
+    );
+  const path = masterKeyPath(config);
+  writeMasterKeys(path, [newMasterKey(), ...readMasterKeys(path)]);
+  // From here on, each process that runs reads the file again before it seals.
+  await delay(2 * REREAD_MS);
+  return true;
+}
+
+async function rowsLeft({ db, keys }: Context): Promise<number> {
+  const { keyId } = keys;
+  let left = 0;
+  for (const [key, rows] of rowsByKey(await keyUses(db))) if (key !== keyId) left += rows;
+  return left;
+}
+
+function report({ json }: { json: boolean }, done: number, total: number): void {
+  if (!json && process.stderr.isTTY) process.stderr.write(`\r${done} of ${total} rows`);
+}
+
+interface Rotation {
+  keyId: string;
+  added: boolean;
+  resealed: number;
+  left: number;
+  lost: LostRow[];
+}
+
+function print({ json }: { json: boolean }, rotation: Rotation): void {
+  if (json) {
+    process.stdout.write(`${JSON.stringify(rotation)}\n`);
+    return;
+  }
+  const { keyId, added, resealed, left, lost } = rotation;
+  const lines = [
+    `${added ? 'The new master key' : 'Master key'} ${keyId} seals all new data. ${resealed} rows were sealed again, ${left} are left.`,
+    ...lost.map(({ column, row, reason }) => `${column}, row ${row}: ${reason}`),
+    left === 0
+      ? 'No row needs an earlier key. Make a backup, then run: gatehouse master-key retire'
+      : 'Run the command again. A row that no key opens stays as it is; restore it from a backup, or delete it.',
+  ];
+  process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${lines.join('\n')}\n`);
+}

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { openStore } from '../../src/store/open.ts';
+import { SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
+import { BIN, cliEnv, runCli, startCli, tempHome, type Started } from '../support/cli.ts';
+import { rpc } from '../support/mcp.ts';
+import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
+import { until } from '../support/until.ts';
+
+const rotation = z.object({
+  keyId: z.string(),
+  added: z.boolean(),
+  resealed: z.number(),
+  left: z.number(),
+  lost: z.array(z.object({ column: z.string(), row: z.string(), reason: z.string() })),
+});
+
+/** A home, a database, and the variables of both. */
+async function freshHome(kind: StoreKind) {
+  const home = tempHome();
+  const { database, remove } = await freshDatabase(kind, { empty: true });
+  const where = database.kind === 'sqlite' ? join(home.path, 'gatehouse.db') : database.url;
+  return {
+    file: join(home.path, 'master.key'),
+    firstKeys: join(home.path, 'first-keys'),
+    database: database.kind === 'sqlite' ? { kind: 'sqlite' as const, path: where } : database,
+    env: (more: Record<string, string> = {}) =>
+      cliEnv(home.path, { ...(database.kind === 'postgres' ? { DATABASE_URL: where } : {}), ...more }),
+    async [Symbol.asyncDispose]() {
+      await remove();
+      home[Symbol.dispose]();
+    },
+  };
+}
+type Home = Awaited<ReturnType<typeof freshHome>>;
+
+/** Starts a service and returns the URL of its demonstration server. */
+async function startDemonstration(home: Home): Promise<{ gatehouse: Started; mcp: () => string }> {
+  const gatehouse = await startCli(home.env({ GATEHOUSE_RATE_LIMIT_MCP: '0' }));
+  await until(() => existsSync(home.firstKeys));
+  const path = /\/mcp\/srv_\w+\/gh_mcp_\w+/.exec(readFileSync(home.firstKeys, 'utf8'))?.[0] ?? '';
+  return { gatehouse, mcp: () => gatehouse.url + path };
+}
+
+async function rotate(home: Home, ...more: string[]) {
+  const ended = await runCli(['master-key', 'rotate', '--one-machine', '--json', ...more], home.env());
+  if (ended.out === '') throw new Error(ended.err);
+  return { code: ended.code, ...rotation.parse(JSON.parse(ended.out)) };
+}
+
+/** Calls a tool with the stored credential. Returns `works`, or the answer. */
+async function works(url: string): Promise<string> {
+  const answer = await rpc(url, 'tools/call', {
+    name: 'sandbox_list_customers',
+    arguments: { limit: 1 },
+  });
+  const isGood = answer.status === 200 && answer.at('result.isError') !== true;
+  return isGood ? 'works' : JSON.stringify(answer.body);
+}
+
+const keysOf = ({ file }: Home): string[] => readFileSync(file, 'utf8').trim().split('\n');
+const doctor = async (home: Home, more?: Record<string, string>) =>
+  (await runCli(['doctor'], home.env(more))).out;
+
+describe.each(STORE_KINDS)('the master key on %s', (kind) => {
+  test('is rotated while the service answers, and the earlier one retires', async () => {
+    await using home = await freshHome(kind);
+    const { gatehouse, mcp } = await startDemonstration(home);
+    const results: string[] = [];
+    const over = new AbortController();
+    const load = (async () => {
+      while (!over.signal.aborted) results.push(await works(mcp()));
+    })();
+    const before = keysOf(home);
+    const done = await rotate(home);
+    await until(() => results.length > 0);
+    over.abort();
+    await load;
+    expect(done).toMatchObject({ code: 0, added: true, left: 0, lost: [] });
+    expect(done.resealed).toBeGreaterThan(1);
+    expect(new Set(results)).toEqual(new Set(['works']));
+    expect(keysOf(home)).toEqual([expect.any(String), ...before]);
+    expect(statSync(home.file).mode & 0o777).toBe(0o600);
+    expect(await doctor(home)).toMatch(/no row needs key \w{8}/);
+
+    const retired = await runCli(['master-key', 'retire'], home.env());
+    expect([retired.code, retired.err]).toEqual([0, expect.stringContaining('1 earlier keys were removed')]);
+    expect(keysOf(home)).toHaveLength(1);
+    expect(keysOf(home)).not.toEqual(before);
+    expect(await works(mcp())).toBe('works');
+    await gatehouse.stop();
+    await using again = await startCli(home.env());
+    expect(await works(mcp().replace(gatehouse.url, again.url))).toBe('works');
+  });
+
+  test('is rotated to the end by a second call when the first one was killed', async () => {
+    await using home = await freshHome(kind);
+    await (await startDemonstration(home)).gatehouse.stop();
+    const child = spawn(process.execPath, [BIN, 'master-key', 'rotate', '--one-machine'], {
+      env: home.env(),
+    });
+    await until(() => keysOf(home).length === 2);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const between = keysOf(home);
+    expect(await doctor(home)).toContain('Run: gatehouse master-key rotate');
+    expect(await rotate(home)).toMatchObject({ code: 0, added: false, left: 0 });
+    expect(keysOf(home)).toEqual(between);
+  });
+
+  test('a row that no key opens is named, and the others are sealed again', async () => {
+    await using home = await freshHome(kind);
+    await (await startDemonstration(home)).gatehouse.stop();
+    await using store = await openStore(home.database);
+    const { token_sealed: box, server_id: serverId } = await store.db
+      .selectFrom('servers')
+      .select(['token_sealed', 'server_id'])
+      .executeTakeFirstOrThrow();
+    // The first character of the wrapped data key.
+    const altered = box.replace(/^(v1\.\w+\.)(.)/, (_, head, one) => `${head}${one === 'A' ? 'B' : 'A'}`);
+    await store.db.updateTable('servers').set({ token_sealed: altered }).execute();
+    const { code, left, lost, resealed } = await rotate(home);
+    expect({ code, left, lost }).toEqual({
+      code: 1,
+      left: 1,
+      lost: [
+        { column: 'servers.token_sealed', row: serverId, reason: expect.stringContaining('does not open') },
+      ],
+    });
+    expect(resealed).toBeGreaterThan(1);
+    const retired = await runCli(['master-key', 'retire'], home.env());
+    expect([retired.code, retired.err]).toEqual([1, expect.stringContaining('1 rows are sealed')]);
+  });
+
+  test('every column with a sealed name is in the list, with its primary key', async () => {
+    await using home = await freshHome(kind);
+    await runCli(['migrate'], home.env());
+    await using store = await openStore(home.database);
+    const tables = await store.db.introspection.getTables();
+    const sealed = tables.flatMap(({ name, columns }) =>
+      columns.filter((column) => /(^|_)sealed$/.test(column.name)).map((column) => `${name}.${column.name}`),
+    );
+    expect(Object.keys(SEALED_COLUMNS)).toEqual(expect.arrayContaining(sealed));
+    for (const { table, column, key } of Object.values(SEALED_COLUMNS)) {
+      const found = tables.find(({ name }) => name === table)?.columns.map(({ name }) => name) ?? [];
+      expect(found).toEqual(expect.arrayContaining([column, ...key]));
+    }
+  });
+});
+
+test('on PostgreSQL a new key in a file asks for the other machines first', async () => {
+  await using home = await freshHome('postgres');
+  await (await startDemonstration(home)).gatehouse.stop();
+  const before = keysOf(home);
+  const { code, err } = await runCli(['master-key', 'rotate'], home.env());
+  expect([code, err]).toEqual([1, expect.stringContaining('--one-machine')]);
+  expect(keysOf(home)).toEqual(before);
+});
+
+test('keys of the environment are rotated in the order that the operator sets', async () => {
+  await using home = await freshHome('sqlite');
+  await (await startDemonstration(home)).gatehouse.stop();
+  const [old = ''] = keysOf(home);
+  const fresh = Buffer.alloc(32, 5).toString('base64');
+  const run = (keys: string, ...args: string[]) =>
+    runCli(['master-key', ...args], home.env({ GATEHOUSE_MASTER_KEY: keys }));
+  expect((await run(old, 'rotate')).err).toContain('GATEHOUSE_MASTER_KEY has one key');
+  expect((await run(`${fresh},${old}`, 'retire')).err).toContain('Run: gatehouse master-key rotate');
+  const done = await run(`${fresh},${old}`, 'rotate');
+  expect([done.code, done.err]).toEqual([0, expect.stringContaining('No row needs an earlier key')]);
+  expect(await doctor(home, { GATEHOUSE_MASTER_KEY: fresh })).toMatch(
+    /sealed data\s+\d+ rows with key \w{8}\n/,
+  );
+  expect(await doctor(home, { GATEHOUSE_MASTER_KEY: old })).toMatch(/needs master key \w{8}/);
+});
