@@ -4,7 +4,7 @@ import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
-import type { DbOrTx } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { isScope, type Scope } from './scopes.ts';
 
@@ -17,6 +17,10 @@ export interface ApiKey {
   keyId: string;
   environment: Environment;
   scopes: 'all' | ReadonlySet<Scope>;
+  /** When this secret of the key expires, epoch ms; undefined for never. */
+  endsAt: number | undefined;
+  /** Why the secret is no longer accepted; undefined while it is. */
+  ended: 'revoked' | 'expired' | undefined;
 }
 
 /** Newly created keys, to be shown once. */
@@ -96,44 +100,81 @@ export async function rotateApiKey(context: KeyContext, environment: Environment
 }
 
 /**
- * Returns the live key of this text, or undefined. Reads the store; callers cache the result for less than a second.
+ * Returns the key of this text, also one that ended, or undefined. Reads the store; callers cache the result for less
+ * than a second.
  */
-export async function findApiKey({ db, hashKey }: KeyContext, text: string): Promise<ApiKey | undefined> {
+export async function findApiKey(
+  { db, clock, hashKey }: KeyContext,
+  text: string,
+): Promise<ApiKey | undefined> {
   const environment = apiKeyEnvironment(text);
   if (!environment) return undefined;
+  const hash = hashToken(hashKey, text);
   const row = await db
     .selectFrom('api_keys')
-    .select(['key_id', 'scopes'])
-    .where('hash', '=', hashToken(hashKey, text))
+    .select(['key_id', 'hash', 'scopes', 'expires_at', 'revoked_at', 'previous_expires_at'])
     .where('environment', '=', environment)
-    .where('revoked_at', 'is', null)
+    .where((e) => e.or([e('hash', '=', hash), e('previous_hash', '=', hash)]))
     .executeTakeFirst();
   if (!row) return undefined;
-  const scopes = row.scopes === null ? 'all' : new Set(row.scopes.split(' ').filter(isScope));
-  return { keyId: row.key_id, environment, scopes };
+  const endsAt = Math.min(
+    row.expires_at ?? Infinity,
+    row.hash === hash ? Infinity : (row.previous_expires_at ?? -Infinity),
+  );
+  return {
+    keyId: row.key_id,
+    environment,
+    scopes: row.scopes === null ? 'all' : new Set(row.scopes.split(' ').filter(isScope)),
+    endsAt: endsAt === Infinity ? undefined : endsAt,
+    ended: row.revoked_at !== null ? 'revoked' : endsAt <= clock.now() ? 'expired' : undefined,
+  };
 }
 
-async function insertKey(
+/** The values of a row of `api_keys`. */
+interface NewKey {
+  keyId: string;
+  environment: Environment;
+  key: string;
+  scopes?: readonly Scope[];
+  name?: string;
+  expiresAt?: number | null;
+}
+
+/** Adds a row for a key, unless its id is taken. */
+export async function insertKey(
   db: DbOrTx,
-  { clock, hashKey }: KeyContext,
-  {
-    keyId,
-    environment,
-    key,
-    scopes,
-  }: { keyId: string; environment: Environment; key: string; scopes?: Scope[] },
+  { clock, hashKey }: Pick<Base, 'clock' | 'hashKey'>,
+  { keyId, environment, key, scopes, name, expiresAt = null }: NewKey,
 ) {
-  return db
+  const row: Tables['api_keys'] = {
+    key_id: keyId,
+    environment,
+    hash: hashToken(hashKey, key),
+    last_four: key.slice(-4),
+    scopes: scopes ? scopes.join(' ') : null,
+    created_at: clock.now(),
+    revoked_at: null,
+    name: name ?? null,
+    name_key: name === undefined ? null : nameKey(name),
+    expires_at: expiresAt,
+    last_used_at: null,
+    previous_hash: null,
+    previous_expires_at: null,
+  };
+  await db
     .insertInto('api_keys')
-    .values({
-      key_id: keyId,
-      environment,
-      hash: hashToken(hashKey, key),
-      last_four: key.slice(-4),
-      scopes: scopes ? scopes.join(' ') : null,
-      created_at: clock.now(),
-      revoked_at: null,
-    })
+    .values(row)
     .onConflict((c) => c.column('key_id').doNothing())
-    .executeTakeFirst();
+    .execute();
+  return row;
+}
+
+/** Returns how records name the key as their caller. */
+export function labelOfKey(keyId: string): string {
+  return `key:${keyId}`;
+}
+
+/** Returns the form in which names of keys are compared. */
+export function nameKey(name: string): string {
+  return name.toLowerCase();
 }

@@ -4,8 +4,9 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Environment } from '../store/environments.ts';
-import { findApiKey } from './api-keys.ts';
+import { findApiKey, labelOfKey } from './api-keys.ts';
 import type { Issuers, OwnAudience } from './issuers.ts';
+import type { KeyUses } from './key-uses.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, type User } from './users.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
@@ -27,7 +28,7 @@ export interface Caller {
 export const STALE_MS = 500;
 const MAX_CACHED = 10_000;
 
-type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
+type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'> & { keyUses: KeyUses };
 
 /** Resolves bearer texts to callers, cached for STALE_MS. */
 export interface Callers {
@@ -65,9 +66,14 @@ export function bearerOf(authorization: string | undefined): string {
   );
 }
 
+/** Returns whether the caller's key or JWT has a scope. */
+export function holdsScope({ scopes }: Caller, scope: Scope): boolean {
+  return scopes === 'all' || scopes.has(scope);
+}
+
 /** @throws GatehouseError `forbidden` when the caller's key lacks the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
-  if (caller.scopes === 'all' || caller.scopes.has(scope)) return;
+  if (holdsScope(caller, scope)) return;
   throw new GatehouseError(
     'forbidden',
     `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not have.`,
@@ -87,16 +93,20 @@ function unauthorized(message: string): GatehouseError {
 
 async function keyCaller(context: CallerContext, text: string): Promise<Caller> {
   const key = await findApiKey(context, text);
-  if (!key)
+  // An ended key gets the answer of an unknown one, so that its holder learns nothing. The operator's audit log has it.
+  if (key?.ended) context.keyUses.refused(key);
+  if (!key || key.ended)
     throw unauthorized(
       'The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.',
     );
+  context.keyUses.used(key);
   return {
     kind: 'api_key',
     environment: key.environment,
-    label: `key:${key.keyId}`,
+    label: labelOfKey(key.keyId),
     userId: undefined,
     scopes: key.scopes,
+    ...(key.endsAt === undefined ? {} : { endsAt: key.endsAt }),
   };
 }
 

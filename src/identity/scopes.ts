@@ -18,6 +18,8 @@ export const SCOPES = {
   'connect:write': 'Create links that connect accounts',
   'connect:use': 'Connect and disconnect the user’s own accounts',
   'actions:execute': 'Run actions on behalf of end users',
+  'files:read': 'Read files of end users',
+  'files:write': 'Store and delete files of end users',
   'unified:read': 'Read unified records and field mappings',
   'unified:write': 'Change field mappings',
   'webhooks:read': 'Read webhook subscriptions and their deliveries',
@@ -30,7 +32,8 @@ export const SCOPES = {
   'audit:read': 'Read the record of administration',
   'settings:read': 'Read the settings of the environment',
   'settings:write': 'Change the settings of the environment',
-  'keys:write': 'Rotate the API key of the environment',
+  'keys:read': 'Read the names, scopes and uses of API keys, never the keys',
+  'keys:write': 'Create, rotate and revoke API keys',
 } satisfies Record<string, string>;
 
 export type Scope = keyof typeof SCOPES;
@@ -39,13 +42,20 @@ export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
 
-/** The scopes of a user's JWT: the user's own servers, accounts and installations, and MCP. */
+/** The scopes that a named key may have. Users alone connect accounts, by their JWTs. */
+export const KEY_SCOPES: readonly Scope[] = Object.keys(SCOPES)
+  .filter(isScope)
+  .filter((scope) => scope !== 'connect:use');
+
+/** The scopes of a user's JWT: the user's own servers, accounts, files and installations, and MCP. */
 export const USER_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
   'servers:read',
   'servers:write',
   'servers:token',
   'mcp:use',
   'connect:use',
+  'files:read',
+  'files:write',
   'workflows:install',
   'workflows:run',
 ]);

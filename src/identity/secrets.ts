@@ -1,8 +1,9 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Base } from '../base.ts';
-import { KeyError } from '../crypto/key-ring.ts';
-import type { Db, DbOrTx } from '../store/schema.ts';
+import { KeyError, type KeyRing } from '../crypto/key-ring.ts';
+import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import { thrownMessage } from '../lib/errors.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 type SecretContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
@@ -38,7 +39,7 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
   const find = () => db.selectFrom('secrets').select('sealed').where('name', '=', name).executeTakeFirst();
   let row = await find();
   if (!row) {
-    const sealed = keys.seal(randomBytes(32).toString('base64'), `secret|${name}`);
+    const sealed = keys.seal(randomBytes(32).toString('base64'), boundTo('secrets.sealed', { name }));
     await db
       .insertInto('secrets')
       .values({ name, sealed, created_at: clock.now() })
@@ -48,10 +49,18 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
   }
   if (!row) throw new Error(`The secret ${name} was neither found nor stored.`);
   try {
-    return createSecretKey(Buffer.from(keys.open(row.sealed, `secret|${name}`), 'base64'));
+    return openSecret(keys, { name, sealed: row.sealed });
   } catch (cause) {
     throw new SealedSecretError(thrownMessage(cause), { cause });
   }
+}
+
+/** Opens a row of `secrets`. @throws KeyError when no key of the ring opens it. */
+export function openSecret(
+  keys: KeyRing,
+  { name, sealed }: Pick<Tables['secrets'], 'name' | 'sealed'>,
+): KeyObject {
+  return createSecretKey(Buffer.from(keys.open(sealed, boundTo('secrets.sealed', { name })), 'base64'));
 }
 
 /** Returns a loader like loadSecret() that reads the secret once for each database. */

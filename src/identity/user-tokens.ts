@@ -6,6 +6,7 @@ import { DAY, HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 type TokenContext = Pick<Base, 'db' | 'clock' | 'keys' | 'publicUrl'>;
 
@@ -131,7 +132,10 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
     .executeTakeFirst();
   if (newest && now - newest.created_at < SIGNING_PERIOD_MS) {
     const shape = z.looseObject({ kty: z.string() });
-    return { kid: newest.kid, privateJwk: keys.openJson(shape, newest.sealed, `signing|${newest.kid}`) };
+    return {
+      kid: newest.kid,
+      privateJwk: keys.openJson(shape, newest.sealed, boundTo('signing_keys.sealed', newest)),
+    };
   }
   const { exportJWK, generateKeyPair } = await jose();
   const pair = await generateKeyPair(ALGORITHM, { extractable: true });
@@ -144,7 +148,7 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
       .values({
         kid,
         public_jwk: JSON.stringify(publicJwk),
-        sealed: keys.sealJson(privateJwk, `signing|${kid}`),
+        sealed: keys.sealJson(privateJwk, boundTo('signing_keys.sealed', { kid })),
         created_at: now,
         retired_at: null,
       })

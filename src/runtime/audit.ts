@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
@@ -45,8 +46,18 @@ export async function listAudit(
   db: DbOrTx,
   environment: Environment,
   page: PageRequest,
-): Promise<PageEnd & { entries: Tables['audit'][] }> {
-  const query = db.selectFrom('audit').selectAll().where('environment', '=', environment);
+): Promise<PageEnd & { entries: (Tables['audit'] & { key_name: string | null })[] }> {
+  const query = db
+    .selectFrom('audit')
+    .selectAll()
+    .select((e) =>
+      e
+        .selectFrom('api_keys')
+        .select('name')
+        .where('key_id', '=', sql<string>`substr(audit.caller, 5)`)
+        .as('key_name'),
+    )
+    .where('environment', '=', environment);
   const { rows: entries, ...end } = await readPage(query, ORDER, page);
   return { entries, ...end };
 }
