@@ -92,6 +92,30 @@ export async function readBytes(
 }
 
 /**
+ * Yields a request body as it arrives. The rest is not read when the reader stops.
+ * @throws GatehouseError `payload_too_large` beyond `maxBytes`, `invalid_request` when the body breaks off.
+ */
+export async function* streamBytes(req: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (req.destroyed) throw broken();
+  let size = 0;
+  try {
+    // Destroying the request would close the connection before the answer.
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      yield bytes;
+    }
+  } catch (error) {
+    throw error instanceof GatehouseError ? error : broken();
+  } finally {
+    req.resume();
+  }
+  if (!req.complete) throw broken();
+}
+
+/**
  * Parses JSON of a request body.
  * @throws GatehouseError `invalid_request` that names the fault.
  */

@@ -1,12 +1,26 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { GatehouseError } from './errors.ts';
 import type { Target } from './target.ts';
+
+/** A body that is read while it is sent, once for each request. */
+export interface StreamedBody {
+  /** Its bytes. */
+  size: number;
+  content(): AsyncIterable<Uint8Array>;
+}
+
+export type SentBody = string | Uint8Array | StreamedBody;
+
+export function isStreamed(body: SentBody): body is StreamedBody {
+  return typeof body === 'object' && 'content' in body;
+}
 
 /** The part of a request that a redirect may change. */
 export interface Asked {
   method: string;
   headers?: Record<string, string>;
-  body?: string | Uint8Array | undefined;
+  body?: SentBody | undefined;
 }
 
 /** Returns the request as undici takes it. `patienceMs`: the longest wait for headers or the next bytes; 0 is none. */
@@ -15,12 +29,18 @@ export function toDispatch(
   { method, headers = {}, body }: Asked,
   patienceMs: number,
 ): Dispatcher.DispatchOptions {
+  const sent =
+    body === undefined || !isStreamed(body)
+      ? { headers, body: body ?? null }
+      : {
+          headers: { ...headers, 'content-length': String(body.size) },
+          body: Readable.from(body.content(), { objectMode: false }),
+        };
   return {
     origin,
     path,
     method: toMethod(method),
-    headers,
-    body: body ?? null,
+    ...sent,
     headersTimeout: patienceMs,
     bodyTimeout: patienceMs,
   };

@@ -5,7 +5,7 @@ import { GatehouseError } from './errors.ts';
 import type { BodyPlace } from './large-bodies.ts';
 import { createAgents, HEADERS_TIMEOUT_MS } from './outbound-agents.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
-import { toDispatch, type Asked } from './outbound-dispatch.ts';
+import { toDispatch, type Asked, type SentBody } from './outbound-dispatch.ts';
 import { outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
 import type { Lookup } from './outbound-names.ts';
@@ -17,7 +17,7 @@ export interface OutboundRequest {
   method: string;
   url: string;
   headers?: Record<string, string>;
-  body?: string | Uint8Array;
+  body?: SentBody;
   signal?: AbortSignal;
   /** Deadline of the whole exchange, redirects included; default 60 s. */
   timeoutMs?: number;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { isFile } from '../connectors/files.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { sendsBody } from '../connectors/schemas.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
@@ -33,8 +34,8 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
  * Returns the body of an action with `bodyMap`: the expression's value instead of the members.
  * @throws GatehouseError `invalid_request` when the expression fails, or its value is no object.
  */
-export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body> {
-  const mapped = await mapInput(expression, { input: call.input, body: ownMembers(call) });
+export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body | undefined> {
+  const mapped = await mapInput(expression, { input: call.input, body: ownMembers(call) }, call.connector);
   if (isJsonObject(mapped)) return bodyWith(call, mapped);
   if (Array.isArray(mapped) && takesList(call)) return jsonList(mapped);
   throw inputFault('input', "gives no object as the body by the connector's mapping");
@@ -54,8 +55,8 @@ function ownMembers({ action, input, page }: UpstreamCall): JsonObject {
   return members;
 }
 
-function bodyWith(call: UpstreamCall, members: JsonObject): Body {
-  const { connector, action, input, idempotencyKey, answers } = call;
+function bodyWith(call: UpstreamCall, members: JsonObject): Body | undefined {
+  const { connector, action, idempotencyKey, answers } = call;
   const { definition } = action;
   for (const [name, part] of Object.entries(pagedIn(call, 'body') ?? {})) setMember(members, name, part);
   if (definition.graphql !== undefined) return graphqlBody(call, definition.graphql, members);
@@ -63,14 +64,22 @@ function bodyWith(call: UpstreamCall, members: JsonObject): Body {
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (definition.xml !== undefined) return xmlBody(definition.xml, members);
   if (type === 'text') return textBody(members);
+  if (type === 'binary') return binaryBody(call, members);
   if (definition.wrap === '[]') return jsonList([members]);
   const wrapped = wrappedIn(definition.wrap, members);
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
   if (type === 'json') return jsonBody({ ...wrapped, ...answers });
-  if (type === 'related') return relatedBody(wrapped, input);
+  if (type === 'related') return relatedBody(wrapped, call);
   const styles = stylesOf(definition);
-  return type === 'form' ? formBody(wrapped, styles) : multipartBody(wrapped, styles);
+  return type === 'form' ? formBody(wrapped, styles) : multipartBody(wrapped, { styles, call });
+}
+
+/** Returns the body that is the content of one file; none where the caller gives none. */
+function binaryBody({ sentFiles }: UpstreamCall, members: JsonObject): Body | undefined {
+  const [text] = Object.values(members);
+  const file = typeof text === 'string' ? sentFiles?.get(text) : undefined;
+  return file && { contentType: file.mediaType, holdsBytes: true, content: () => String(text) };
 }
 
 /** Styles by the dotted path of a member in the sent body. */
@@ -78,8 +87,28 @@ type Styles = ReadonlyMap<string, Parameter['style']>;
 
 function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles {
   const prefix = wrap === undefined ? '' : `${wrap.replace(/\[\]$/, '')}.`;
-  const styled = Object.entries(body).filter(([, { style }]) => style !== undefined);
-  return new Map(styled.map(([name, { as, style }]) => [`${prefix}${as ?? name}`, style]));
+  return new Map(
+    Object.entries(body).flatMap(([name, parameter]) => {
+      const style = styleOf(parameter);
+      return style === undefined ? [] : [[`${prefix}${parameter.as ?? name}`, style]];
+    }),
+  );
+}
+
+/** A part with a media type of its own is JSON, and files repeat their name. */
+function styleOf(parameter: Parameter): Parameter['style'] {
+  if (parameter.style !== undefined) return parameter.style;
+  if (isFile(parameter)) return 'repeat';
+  return parameter.contentType === undefined ? undefined : 'json';
+}
+
+/** Returns the media types of parts, by their wire name. */
+function contentTypesOf({ body }: UpstreamCall['action']['definition']): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(body).flatMap(([name, { as, contentType }]) =>
+      contentType === undefined ? [] : [[as ?? name, contentType]],
+    ),
+  );
 }
 
 /**
@@ -147,7 +176,8 @@ function wholeBody(value: Json | undefined): Body | undefined {
   return { contentType: 'application/json', content: () => JSON.stringify(value) };
 }
 
-function formBody(members: JsonObject, styles: Styles): Body {
+/** Returns a form (application/x-www-form-urlencoded). */
+export function formBody(members: JsonObject, styles: Styles): Body {
   const pairs = () => pairsOf(members, styles);
   return {
     contentType: 'application/x-www-form-urlencoded',
@@ -157,36 +187,54 @@ function formBody(members: JsonObject, styles: Styles): Body {
   };
 }
 
-/** Returns a multipart body (RFC 7578) of text parts only. The boundary is random, so no value can hold it. */
-function multipartBody(members: JsonObject, styles: Styles): Body {
+/**
+ * Returns a multipart body (RFC 7578): texts, values with a media type of their own, and files. The boundary is random,
+ * so no value can hold it.
+ */
+function multipartBody(members: JsonObject, { styles, call }: { styles: Styles; call: UpstreamCall }): Body {
   const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
+  const types = contentTypesOf(call.action.definition);
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
+    holdsBytes: true,
     members,
     content() {
       const parts = pairsOf(members, styles).map(([name, text]) => {
-        const safe = name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-        return `--${boundary}\r\nContent-Disposition: form-data; name="${safe}"\r\n\r\n${text}\r\n`;
+        const file = call.sentFiles?.get(text);
+        const type = file?.mediaType ?? types.get(name);
+        const named = file ? `; filename="${quotable(file.name ?? 'file')}"` : '';
+        const typed = type === undefined ? '' : `Content-Type: ${type}\r\n`;
+        return `--${boundary}\r\nContent-Disposition: form-data; name="${quotable(name)}"${named}\r\n${typed}\r\n${text}\r\n`;
       });
       return `${parts.join('')}--${boundary}--\r\n`;
     },
   };
 }
 
+/** Returns a text for a quoted parameter of a part (HTML standard, multipart/form-data encoding). */
+function quotable(text: string): string {
+  return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
 /**
  * Returns a related body (RFC 2387). The boundary is a hash of the content, so the content cannot hold it.
  * @throws GatehouseError `invalid_request` for an invalid file.
  */
-function relatedBody(members: JsonObject, { content, base64, contentType }: JsonObject): Body {
-  const type = typeof contentType === 'string' ? contentType : 'text/plain; charset=UTF-8';
+function relatedBody(members: JsonObject, { input, sentFiles }: UpstreamCall): Body {
+  const { file: sent, contentType } = input;
+  const file = typeof sent === 'string' ? sentFiles?.get(sent) : undefined;
+  const content = file ? (sent ?? null) : (input['content'] ?? null);
+  const base64 = file ? null : (input['base64'] ?? null);
+  const type =
+    typeof contentType === 'string' ? contentType : (file?.mediaType ?? 'text/plain; charset=UTF-8');
   if (!MEDIA_TYPE.test(type)) throw inputFault('contentType', 'must be a media type, such as text/csv');
-  const file = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : undefined;
-  if (file !== undefined && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(file))
+  const encoded = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : undefined;
+  if (encoded !== undefined && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(encoded))
     throw inputFault('base64', 'must be the content in base64');
   const bytes =
-    file === undefined
+    encoded === undefined
       ? Buffer.from(typeof content === 'string' ? content : '', 'utf8')
-      : Buffer.from(file, 'base64');
+      : Buffer.from(encoded, 'base64');
   const boundary = createHash('sha256')
     .update(JSON.stringify(members))
     .update(bytes)
@@ -194,6 +242,7 @@ function relatedBody(members: JsonObject, { content, base64, contentType }: Json
     .slice(0, 40);
   return {
     contentType: `multipart/related; boundary=${boundary}`,
+    holdsBytes: true,
     members,
     content() {
       const head = [

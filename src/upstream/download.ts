@@ -2,7 +2,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { secretsIn } from '../lib/scrub.ts';
 import type { UpstreamContext } from './call.ts';
-import { fileOf } from './file-answer.ts';
+import { collected, discard, fileOf, storedFile } from './file-answer.ts';
 import { parseAnswer } from './large-answers.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
@@ -13,28 +13,35 @@ import type { UpstreamCall } from './upstream-call.ts';
  */
 export async function download(
   { outbound, throttle }: UpstreamContext,
-  { connector, credential, signal }: UpstreamCall,
+  { connector, credential, files, signal }: UpstreamCall,
   { url, body, timeoutMs }: { url: string; body: 'json' | 'file'; timeoutMs: number },
 ): Promise<Json> {
-  const answer = await outbound.request({
+  const answer = await outbound.stream({
     method: 'GET',
     url,
     headers: { accept: '*/*', 'user-agent': 'Gatehouse/0.1' },
     timeoutMs,
     followRedirects: true,
+    ...(body === 'file' && files ? { maxBytes: files.maxBytes } : {}),
     ...(signal ? { signal } : {}),
   });
   const { status, headers } = answer;
   const details = { status, connectorId: connector.connectorId };
-  if (status >= 300)
+  if (status >= 300) {
+    await discard(answer.body);
     throw new GatehouseError('upstream_failed', `${connector.name} gave no file (HTTP ${status}).`, {
       details,
     });
+  }
   const secrets = Object.values(credential?.values ?? {});
-  if (body === 'file')
-    return fileOf(headers['content-type'] ?? '', answer.body, secretsIn(answer.body, secrets));
+  if (body === 'file' && files) {
+    const stored = await storedFile(files, { headers, content: answer.body, secrets });
+    return stored.body;
+  }
+  const bytes = await collected(answer.body);
+  if (body === 'file') return fileOf(headers['content-type'] ?? '', bytes, secretsIn(bytes, secrets));
   try {
-    return await parseAnswer(answer.body, throttle.pause);
+    return await parseAnswer(bytes, throttle.pause);
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     throw new GatehouseError('upstream_failed', `${connector.name} gave a file that is no JSON.`, {

@@ -52,6 +52,8 @@ export interface Body {
   /** Members that authentication may add to; absent for text and lists. */
   members?: JsonObject;
   content(): string | Uint8Array;
+  /** Files stand in it as they are. In other bodies they stand in base64, because those are texts. */
+  holdsBytes?: true;
   /** Returns the name and text pairs, which OAuth 1.0a signs; only a form body has them. */
   formPairs?(): [string, string][];
 }

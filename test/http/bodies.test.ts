@@ -31,7 +31,11 @@ describe('a route without a body', () => {
       });
       expect(answer).toMatchObject({
         status: 400,
-        body: { details: { faults: [{ field: 'surprising', rule: 'is not a known member' }] } },
+        body: {
+          details: {
+            faults: [{ field: 'surprising', rule: expect.stringContaining('is not a known member') }],
+          },
+        },
       });
     },
   );
@@ -40,7 +44,11 @@ describe('a route without a body', () => {
     const refused = await service.call('POST', '/api/keys/rotate', { body: { environment: 'production' } });
     expect(refused).toMatchObject({
       status: 400,
-      body: { details: { faults: [{ field: 'environment', rule: 'is not a known member' }] } },
+      body: {
+        details: {
+          faults: [{ field: 'environment', rule: expect.stringContaining('is not a known member') }],
+        },
+      },
     });
     for (const bearer of [service.developmentKey, service.productionKey])
       expect((await service.call('GET', '/api/servers', { bearer })).status).toBe(200);

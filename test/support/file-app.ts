@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkFile } from '../../src/cli/connectors-check.ts';
+import { storeFile } from './files.ts';
 import { startService, type Answer, type Service, type ServiceOptions } from './service.ts';
 
 /** A request as it arrived at the app. */
@@ -14,6 +15,8 @@ export interface Arrived {
   target: string;
   headers: IncomingMessage['headers'];
   body: string;
+  /** The same as bytes. */
+  raw: Buffer;
 }
 
 /** The app's answer: a text or buffer is sent unchanged, any other body as JSON. */
@@ -27,6 +30,10 @@ export interface AppAnswer {
 export interface FileApp extends AsyncDisposable {
   readonly service: Service;
   readonly origin: string;
+  /** The folder of its connector file. */
+  readonly catalogFolder: string;
+  /** The user of this app. */
+  readonly userId: string;
   /** All requests to the app, oldest first. */
   readonly seen: Arrived[];
   answer: (request: Arrived) => AppAnswer | Promise<AppAnswer>;
@@ -35,6 +42,8 @@ export interface FileApp extends AsyncDisposable {
   /** Connects an account with these values, which may name `{origin}`. */
   connect(data: object, type?: string): Promise<Answer>;
   execute(actionId: string, input?: object): Promise<Answer>;
+  /** Stores a file of the user, and returns its id. */
+  upload(content: Buffer | string, file?: { name?: string; type?: string }): Promise<string>;
   /** Returns the state of the only credential. */
   state(): Promise<unknown>;
 }
@@ -69,6 +78,7 @@ export async function startFileApp(
       target: req.url ?? '',
       headers: req.headers,
       body: Buffer.concat(chunks).toString('utf8'),
+      raw: Buffer.concat(chunks),
     };
     seen.push(arrived);
     const { status = 200, headers = {}, body = {} } = await app.answer(arrived);
@@ -90,6 +100,8 @@ export async function startFileApp(
   const app: FileApp = {
     service,
     origin,
+    catalogFolder: folder,
+    userId,
     seen,
     answer: () => ({}),
     call,
@@ -100,6 +112,7 @@ export async function startFileApp(
         ...(type === undefined ? {} : { type }),
       }),
     execute: (actionId, input = {}) => call('POST', `/connectors/app/actions/${actionId}/execute`, { input }),
+    upload: (content, file = {}) => storeFile(service, { userId, content, ...file }),
     state: async () => (await call('GET', `/users/${userId}/credentials`)).at('data.0.state'),
     async [Symbol.asyncDispose]() {
       await service.stop();

@@ -2,6 +2,7 @@ import type { ResourceDefinition } from '../../connectors/format.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { THIRD_PARTY } from './third-party.ts';
+import { takeFile } from './file-resource.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -45,18 +46,22 @@ export async function readAppResource(scope: ToolScope, uri: string): Promise<Js
     const input = parametersIn(resource.uri, uri);
     if (!input) continue;
     const { data } = await runAction(scope, { connectorId, actionId: resource.action, input });
-    return { uri, ...contentOf(data, resource), _meta: THIRD_PARTY };
+    return { uri, ...(await contentOf(scope, data, resource)), _meta: THIRD_PARTY };
   }
   return undefined;
 }
 
 /** Returns the file that an action returned: its text, or its bytes in Base64. */
-function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject {
-  const file = asObject(data);
-  const { contentType, text, base64 } = file;
-  const reported = typeof contentType === 'string' ? contentType.split(';')[0]?.trim() : undefined;
+async function contentOf(
+  scope: ToolScope,
+  data: unknown,
+  { mimeType }: ResourceDefinition,
+): Promise<JsonObject> {
+  const { mediaType, text, base64, fileId } = asObject(data);
+  const reported = typeof mediaType === 'string' ? mediaType.split(';')[0]?.trim() : undefined;
   const type = { mimeType: mimeType ?? (reported || 'application/octet-stream') };
   if (typeof text === 'string') return { ...type, text };
+  if (typeof fileId === 'string') return { ...type, blob: await takeFile(scope, fileId) };
   if (typeof base64 === 'string') return { ...type, blob: base64 };
   throw new GatehouseError('upstream_failed', 'The app gave no file for this resource.');
 }

@@ -116,6 +116,13 @@ export async function runContent(
   throw failed(`asked more than ${MAX_ROUNDS} times`);
 }
 
+/** Returns the messages of a prompt of an app. @throws GatehouseError `upstream_failed` for anything else */
+export function messagesOf(data: JsonObject): z.infer<Shapes['messages']> {
+  const read = (shapes ??= makeShapes()).messages.safeParse(data);
+  if (!read.success) throw failed('answered with something that is no prompt');
+  return read.data;
+}
+
 /**
  * Puts a question of an app to the client while the call runs. A client that supports no such question counts as a user
  * who did not answer.
@@ -139,7 +146,7 @@ export async function askClient(scope: ToolScope, appName: string, question: Que
  * must be HTTPS. Drops a system prompt, context and tools, so that an app cannot instruct the client's model or read
  * its other context.
  */
-function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
+export function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
   if (method === 'roots/list') return { method, params: {} };
   if (method === 'sampling/createMessage') {
     const {

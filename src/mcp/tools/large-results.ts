@@ -4,6 +4,7 @@ import { newId } from '../../lib/ids.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
 import type { Grant } from './grant.ts';
+import { boundTo } from '../../store/sealed-columns.ts';
 
 type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
 
@@ -151,5 +152,5 @@ function pagesOf(text: string): string[] {
 }
 
 function binding(resultId: string, page: number): string {
-  return `result|${resultId}|${page}`;
+  return boundTo('result_pages.sealed', { result_id: resultId, page });
 }

@@ -169,65 +169,6 @@ ${ACTIONS}`;
   });
 });
 
-describe('an app whose site is found after the consent, as Jira', () => {
-  const FILE = `baseUrl: '{origin}/ex/jira/{cloudId}/rest/api/3'
-authentication:
-  - type: oauth2
-    authorizeUrl: https://auth.app.example.com/authorize
-    tokenUrl: https://auth.app.example.com/token
-    lookup: {url: 'https://api.app.example.com/oauth/token/accessible-resources'}
-    capture: {cloudId: {from: 'lookup:0.id'}}
-paging:
-  tokens: {style: cursor, cursorParam: nextPageToken, next: 'body:nextPageToken', limitParam: maxResults, maxLimit: 2}
-  offsets: {style: offset, offsetParam: startAt, limitParam: maxResults, maxLimit: 2, total: 'body:total'}
-actions:
-  search_issues: {description: Issues., request: GET /search/jql, query: {jql: {type: string}}, paging: tokens, response: {data: issues}}
-  list_projects: {description: Projects., request: GET /project/search, paging: offsets, response: {data: values}}
-  create_issue:
-    description: Creates an issue.
-    request: POST /issue
-    wrap: fields
-    body:
-      projectKey: {type: string, required: true, as: project.key}
-      summary: {type: string, required: true}
-      text:
-        type: string
-        as: description
-        encode: {within: {type: doc, version: 1, content: [{type: paragraph, content: [{type: text, text: '{value}'}]}]}}
-`;
-
-  test('its lists page by tokens and offsets, and a text becomes a document', async () => {
-    app = await startFileApp(FILE);
-    const all = ['A-1', 'A-2', 'A-3'].map((key) => ({ key }));
-    app.answer = ({ path, query, method }) => {
-      if (!path.startsWith('/ex/jira/cloud-7/rest/api/3/')) return { status: 404 };
-      if (method === 'POST') return { status: 201, body: { key: 'A-4' } };
-      const from = Number(query.get('nextPageToken') ?? query.get('startAt') ?? 0);
-      const page = all.slice(from, from + Number(query.get('maxResults')));
-      const end = from + page.length;
-      return path.endsWith('search/jql')
-        ? { body: { issues: page, ...(end < 3 ? { nextPageToken: String(end) } : {}) } }
-        : { body: { values: page, total: 3 } };
-    };
-    const made = await app.connect({ accessToken: 'access-of-jira', cloudId: 'cloud-7' }, 'oauth2');
-    expect(made.status).toBe(201);
-    for (const action of ['search_issues', 'list_projects'])
-      expect((await app.execute(action, { limit: 10 })).at('data')).toEqual(all);
-    await app.execute('create_issue', { projectKey: 'A', summary: 'S', text: 'Hello "you"' });
-    expect(JSON.parse(app.seen.at(-1)?.body ?? '')).toEqual({
-      fields: {
-        project: { key: 'A' },
-        summary: 'S',
-        description: {
-          type: 'doc',
-          version: 1,
-          content: [{ type: 'paragraph', content: [{ type: 'text', text: 'Hello "you"' }] }],
-        },
-      },
-    });
-  });
-});
-
 describe('an app whose key holds a part of its address, as Mailchimp', () => {
   const FILE = `baseUrl: '{origin}/{region}/3.0'
 authentication:
