@@ -202,8 +202,9 @@ function nameOf(connectorId: string, key: string): DefinitionName {
 }
 
 function definitionsOf(connector: Connector): Map<string, Definition> {
-  const actions = [...connector.actions].map(([actionId, action]): [string, Definition] => [
-    actionId,
+  const own = [...connector.actions.values(), ...(connector.raw ? [connector.raw] : [])];
+  const actions = own.map((action): [string, Definition] => [
+    action.actionId,
     { hash: action.hash, definition: definitionOf(connector.definition, action) },
   ]);
   return new Map([...actions, ...othersOf(connector)]);

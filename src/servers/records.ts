@@ -10,6 +10,7 @@ import { orExists } from '../store/open.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 type ServerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>;
 export type ToolMode = 'auto' | 'direct' | 'discovery';
@@ -268,7 +269,7 @@ function tokenColumns(
 }
 
 function tokenBinding(environment: Environment, serverId: string): string {
-  return `server-token|${environment}|${serverId}`;
+  return boundTo('servers.token_sealed', { environment, server_id: serverId });
 }
 
 function nameKey(name: string): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Action } from '../connectors/catalog.ts';
 import type { Effect } from '../connectors/effects.ts';
+import { RAW_ACTION } from '../connectors/raw-action.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import { compileActions } from './name-patterns.ts';
 
@@ -46,6 +47,8 @@ export interface Decision {
   connector(connectorId: string): string | undefined;
   /** Decides by names alone, for actions that may not exist. Includes the connector's own rule. */
   named(connectorId: string, actionId: string): string | undefined;
+  /** Decides by name for the raw call of a connector, which an allowlist must name exactly. */
+  raw(connectorId: string): string | undefined;
   /** Decides by effect alone, for calls without an action and for calls with known input. */
   effect(effect: Effect): string | undefined;
   /** Decides by names and effects. An action is denied when all effects of its calls are denied. */
@@ -79,6 +82,8 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     firstDenial((set) => set.connectors.check(connectorId));
   const named = (connectorId: string, actionId: string): string | undefined =>
     connector(connectorId) ?? firstDenial((set) => set.actions.check(connectorId, actionId));
+  const raw = (connectorId: string): string | undefined =>
+    named(connectorId, RAW_ACTION) ?? rawDenial(connectorId, own, ofEnvironment);
   const effect = (of: Effect): string | undefined => firstDenial((set) => set.effects.check(of));
   const everyEffect = (effects: readonly Effect[]): string | undefined => {
     let rule: string | undefined;
@@ -93,11 +98,27 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     active: sets.some(denies),
     connector,
     named,
+    raw,
     effect,
-    action: (one) => named(one.connectorId, one.actionId) ?? everyEffect(one.effects),
+    action: (one) =>
+      (one.actionId === RAW_ACTION ? raw(one.connectorId) : named(one.connectorId, one.actionId)) ??
+      everyEffect(one.effects),
     confirms: (of) => firstDenial((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
     user: (userId) => firstDenial((set) => set.users.check(userId)),
   };
+}
+
+/**
+ * Returns the rule against the raw call of a connector: an allowlist must name it exactly. That of the environment
+ * must do so too where it restricts actions.
+ */
+function rawDenial(connectorId: string, own: Restrictions, ofEnvironment: Restrictions): string | undefined {
+  const entry = `${connectorId}.${RAW_ACTION}`;
+  const names = ({ actions: { mode: given, allowedActions = [], blockedActions = [] } = {} }: Restrictions) =>
+    given !== 'blocklist' && blockedActions.length === 0 && allowedActions.includes(entry);
+  if (!names(own)) return 'actions.allowedActions';
+  const isFree = !rulesOf('', { actions: ofEnvironment.actions }).actions.denies;
+  return isFree || names(ofEnvironment) ? undefined : 'userServerRestrictions.actions.allowedActions';
 }
 
 /** Returns whether any rule of a server can deny something. */

@@ -7,6 +7,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import { asObject, canonicalJson, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { sha256 } from '../lib/sha256.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 export type InstallationRow = Selectable<Tables['workflow_installations']>;
 export type RunRow = Selectable<Tables['workflow_runs']>;
@@ -131,7 +132,7 @@ export function queuedRow(
     status: 'queued',
     trigger_type: byHand ? 'manual' : trigger.type,
     trigger: JSON.stringify(trigger),
-    config_sealed: context.keys.sealJson(config, runBinding(runId)),
+    config_sealed: context.keys.sealJson(config, boundTo('workflow_runs.config_sealed', { run_id: runId })),
     credentials: null,
     server_id: serverId ?? null,
     caller,
@@ -148,18 +149,23 @@ export function queuedRow(
 }
 
 export function sealConfig({ keys }: SealContext, installationId: string, config: JsonObject): string {
-  return keys.sealJson(config, `workflow_installation|${installationId}`);
+  return keys.sealJson(
+    config,
+    boundTo('workflow_installations.config_sealed', { installation_id: installationId }),
+  );
 }
 
 export function openConfig({ keys }: SealContext, row: InstallationRow): JsonObject {
-  return asObject(parseJson(keys.open(row.config_sealed, `workflow_installation|${row.installation_id}`)));
+  return asObject(
+    parseJson(keys.open(row.config_sealed, boundTo('workflow_installations.config_sealed', row))),
+  );
 }
 
 export function openRunConfig(
   { keys }: SealContext,
   row: Pick<RunRow, 'run_id' | 'config_sealed'>,
 ): JsonObject {
-  return asObject(parseJson(keys.open(row.config_sealed, runBinding(row.run_id))));
+  return asObject(parseJson(keys.open(row.config_sealed, boundTo('workflow_runs.config_sealed', row))));
 }
 
 /** Parses the credentials column: connectorId → credentialId. */
@@ -167,8 +173,4 @@ export function credentialsIn(text: string): Record<string, string> {
   return Object.fromEntries(
     Object.entries(asObject(parseJson(text))).map(([name, value]) => [name, String(value)]),
   );
-}
-
-function runBinding(runId: string): string {
-  return `workflow_run|${runId}`;
 }

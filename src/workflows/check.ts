@@ -1,9 +1,12 @@
-import type { Connector } from '../connectors/catalog.ts';
+import { callableAction, type Connector } from '../connectors/catalog.ts';
+import { RAW_METHODS } from '../connectors/raw-action.ts';
+import { rawFaults } from '../connectors/raw-input.ts';
 import { schemaFaults } from '../connectors/validate.ts';
 import type { Base } from '../base.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
+import { eventFaults, findSourceModel, eventScopesOf } from '../connectors/source-model.ts';
 import { definitionFaults, readDefinition, type Definition, type Step } from './definition.ts';
 import { bare, expressionFaults, expressionIn, slotsOf, type Names } from './expressions.ts';
 import { fieldNames, objectSchema } from './configurable-fields.ts';
@@ -46,10 +49,15 @@ function triggerFaults(
     case 'event': {
       const connector = catalog.connector(environment, trigger.connectorId);
       if (!connector) return [noConnector('trigger.connectorId', trigger.connectorId)];
-      const known = Object.keys(connector.definition.unified);
-      if (known.includes(trigger.scope)) return [];
-      const rule = `is not offered by ${connector.name}; its scopes: ${known.join(', ') || 'none'}`;
-      return [{ field: 'trigger.scope', rule }];
+      const { scope, events = ['created'] } = trigger;
+      const model = findSourceModel(connector, scope);
+      if (model)
+        return eventFaults(model, scope, events).map((fault) => ({
+          ...fault,
+          field: `trigger.${fault.field}`,
+        }));
+      const known = eventScopesOf(connector).join(', ') || 'none';
+      return [{ field: 'trigger.scope', rule: `is not offered by ${connector.name}; its scopes: ${known}` }];
     }
     default:
       return [];
@@ -127,9 +135,36 @@ function actionFaults(
 ): Fault[] {
   const connector = catalog.connector(environment, step.connectorId);
   if (!connector) return [noConnector(`${at}.connectorId`, step.connectorId)];
-  const action = connector.actions.get(step.actionId);
+  const action = callableAction(connector, step.actionId);
   if (!action) return [{ field: `${at}.actionId`, rule: `is no action of ${connector.name}` }];
-  return memberFaults(connector, action.inputSchema, { input: step.input, at: `${at}.input` });
+  const { input } = step;
+  return [
+    ...memberFaults(connector, action.inputSchema, { input, at: `${at}.input` }),
+    ...(action.raw ? rawStepFaults(input, `${at}.input`) : []),
+  ];
+}
+
+/**
+ * Checks a raw call as far as its input is known. Its method decides the effect, which restrictions and confirmation
+ * need before a run, so it must be known.
+ */
+function rawStepFaults(input: JsonObject, at: string): Fault[] {
+  const { method, path } = input;
+  const isKnown = RAW_METHODS.some((one) => one === method);
+  const methods = RAW_METHODS.join(', ');
+  return [
+    ...(isKnown || method === undefined
+      ? []
+      : [{ field: `${at}.method`, rule: `must be one of ${methods}, and no expression` }]),
+    ...rawFaults(isExpression(path) ? { ...input, path: null } : input).map(({ field, rule }) => ({
+      field: `${at}.${field}`,
+      rule,
+    })),
+  ];
+}
+
+function isExpression(value: Json | undefined): boolean {
+  return typeof value === 'string' && expressionIn(value) !== undefined;
 }
 
 /** Checks only names, because the values of expressions are known only in a run. */

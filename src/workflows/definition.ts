@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { eventScope } from '../connectors/events-format.ts';
+import { sourceScope } from '../connectors/events-format.ts';
 import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
+import { FOR_FAULTS } from '../lib/for-faults.ts';
 import type { Json } from '../lib/json.ts';
 
 /** Limit of a definition, in bytes. */
@@ -27,7 +28,7 @@ const trigger = z.discriminatedUnion(
     z.strictObject({
       type: z.literal('event'),
       connectorId,
-      scope: eventScope,
+      scope: sourceScope,
       events: z.array(z.enum(EVENTS)).min(1, 'must name at least one event').optional(),
     }),
     z.strictObject({
@@ -153,11 +154,11 @@ export function readDefinition(value: Json): Definition {
       { field: '(whole)', rule: `must be at most ${MAX_DEFINITION_BYTES} bytes, is ${bytes}` },
     ]);
   }
-  const read = outline.safeParse(value, { reportInput: true });
+  const read = outline.safeParse(value, FOR_FAULTS);
   const faults = read.success ? [] : faultsOf(read.error.issues);
   const steps: Step[] = [];
   for (const [position, step] of (read.data?.steps ?? []).entries()) {
-    const parsed = schemaOf(step).safeParse(step, { reportInput: true });
+    const parsed = schemaOf(step).safeParse(step, FOR_FAULTS);
     if (parsed.success) steps.push(parsed.data);
     else faults.push(...faultsOf(parsed.error.issues, `steps.${position}`));
   }

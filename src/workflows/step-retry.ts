@@ -1,3 +1,5 @@
+import { callableAction } from '../connectors/catalog.ts';
+import { actionOfCall } from '../connectors/compile.ts';
 import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { ErrorCode, GatehouseError } from '../lib/errors.ts';
@@ -11,8 +13,9 @@ export function mayRepeat({ catalog }: Pick<Context, 'catalog'>, run: RunRow, st
   // Calls of http steps carry an Idempotency-Key.
   if ('http' in step) return true;
   const connector = catalog.connector(run.environment, step.connectorId);
-  const action = connector?.actions.get(step.actionId);
-  if (!connector || !action) return false;
+  const found = connector && callableAction(connector, step.actionId);
+  if (!connector || !found) return false;
+  const action = actionOfCall(connector, found, step.input);
   return isRepeatable({ connector, action, idempotencyKey: 'key' });
 }
 

@@ -6,6 +6,7 @@ import { scrubJson } from '../lib/scrub-json.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 import { reportEnd } from './report.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 export type StepRow = Selectable<Tables['workflow_steps']>;
 export type StepChanges = Updateable<Tables['workflow_steps']>;
@@ -196,11 +197,8 @@ function outputPlace(place: Place): Place & { part: 'output' } {
   return { ...place, part: 'output' };
 }
 
-function binding({
-  run_id: runId,
-  position,
-  item,
-  part = 'input',
-}: Place & { part?: 'input' | 'output' }): string {
-  return `workflow_step|${runId}|${position}|${item}|${part}`;
+function binding(place: Place & { part?: 'input' | 'output' }): string {
+  return place.part === 'output'
+    ? boundTo('workflow_steps.output_sealed', place)
+    : boundTo('workflow_steps.sealed', place);
 }

@@ -92,6 +92,25 @@ describe('effects', () => {
   });
 });
 
+test('the raw call of a connector is allowed only by its exact name', () => {
+  const exact: Restrictions = { actions: { allowedActions: ['shop.request'] } };
+  const raw = (own: Restrictions, ofEnvironment?: Restrictions) => decide(own, ofEnvironment).raw('shop');
+  expect(raw(exact)).toBeUndefined();
+  for (const own of [
+    {},
+    { actions: { allowedActions: ['shop.*', 'request'] } },
+    { actions: { blockedActions: ['a'] } },
+  ])
+    expect(raw(own)).toBe('actions.allowedActions');
+  expect(raw({ ...exact, connectors: { blockedIds: ['shop'] } })).toBe('connectors.blockedIds');
+  // The environment's rules for servers of users must name it too, where they restrict actions.
+  const environment = (actions: Restrictions['actions']) => raw(exact, { actions });
+  expect(environment(undefined)).toBeUndefined();
+  expect(environment({ allowedActions: ['shop.request'] })).toBeUndefined();
+  for (const actions of [{ allowedActions: ['shop.*'] }, { blockedActions: ['shop.delete_order'] }])
+    expect(environment(actions)).toBe('userServerRestrictions.actions.allowedActions');
+});
+
 test('a call without a user is denied by a users allowlist only', () => {
   expect(decide({ users: { allowedIds: ['usr_1'] } }).user(undefined)).toBe('users.allowedIds');
   expect(decide({ users: { allowedIds: ['usr_1'] } }).user('usr_1')).toBeUndefined();
