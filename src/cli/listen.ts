@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readConfig, type Config } from '../config.ts';
-import type { EventScope } from '../connectors/event-scopes.ts';
-import { eventScope } from '../connectors/events-format.ts';
+import type { SourceScope } from '../connectors/event-scopes.ts';
+import { sourceScope } from '../connectors/events-format.ts';
 import type { OpenContext } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { READ_BYTES } from '../outbox/delivery-attempt.ts';
@@ -28,7 +28,7 @@ export interface ListenOptions {
   /** Where deliveries are forwarded; undefined: they are only printed. */
   forward: URL | undefined;
   environment: Environment;
-  source: { connectionId: string; scope: EventScope } | undefined;
+  source: { connectionId: string; scope: SourceScope } | undefined;
   secret: string | undefined;
   json: boolean;
 }
@@ -51,8 +51,9 @@ export function readListenOptions(given: unknown): ListenOptions | string {
   if (forward !== undefined && !/^https?:$/.test(url?.protocol ?? ''))
     return '--forward must be an http:// or https:// address';
   if ((connection === undefined) !== (scope === undefined)) return '--connection and --scope go together';
-  const parsed = scope === undefined ? undefined : eventScope.safeParse(scope);
-  if (parsed && !parsed.success) return `--scope must be one of: ${eventScope.options.join(', ')}`;
+  const parsed = scope === undefined ? undefined : sourceScope.safeParse(scope);
+  if (parsed && !parsed.success)
+    return '--scope must be a unified model such as commerce/orders, or <connectorId>/<event source>';
   if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(secret))
     return '--secret must be whsec_ and 24 to 64 bytes as base64';
   const source = connection && parsed ? { connectionId: connection, scope: parsed.data } : undefined;

@@ -1,45 +1,125 @@
 import { z } from 'zod';
-import { SCOPES_OF_EVENTS } from './event-scopes.ts';
-import { answerPlace, bodyPath, fieldName, template } from './format-parts.ts';
+import {
+  EVENT_SOURCE_NAME,
+  isSourceScope,
+  isUnifiedScope,
+  nameInFile,
+  SCOPES_OF_EVENTS,
+  type SourceScope,
+} from './event-scopes.ts';
+import { answerPlace, bodyPath, fieldName, text } from './format-parts.ts';
 import { templates } from './sign-format.ts';
+import { challenge, hookPlace, verify } from './verify-format.ts';
+import { unifiedCreate, unifiedUpdate } from './write-format.ts';
 
-/* How an app's customers, orders and products are read, and how the app reports changes. */
+/* How an app's records are read, and how the app reports changes. */
 
 export const eventScope = z.enum(SCOPES_OF_EVENTS);
+/** Scope of a source: a unified model, or `<connectorId>/<event source>`. */
+export const sourceScope = z
+  .string()
+  .refine(isSourceScope, 'must be a unified model such as commerce/orders, or <connectorId>/<event source>');
 
+/** Id of an action of this file. */
 const actionName = z.string().regex(/^[a-z0-9_]{1,64}$/);
 /** Input that is always sent; texts may name variables and fields of the credential that are not secret. */
 const fixedInput = z.record(z.string(), z.json()).default({});
 
-/** The format of times in this app: ISO 8601, or seconds or milliseconds since the epoch. */
-const timeFormat = z.enum(['iso', 'seconds', 'milliseconds']).default('iso');
+/**
+ * The format of times in this app: ISO 8601, seconds or milliseconds since the epoch, or .NET's
+ * `/Date(1538665733010+0000)/`.
+ */
+const timeFormat = z.enum(['iso', 'seconds', 'milliseconds', 'dotnet']).default('iso');
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** Parameters that take values of another list action, such as the ids of all places. */
+const inputFrom = z
+  .record(
+    fieldName,
+    z.strictObject({
+      action: actionName,
+      /** Input of that action. */
+      input: fixedInput,
+      /** Only its records with these values at these paths. */
+      where: z.record(bodyPath, scalar).default({}),
+      /** Path of the value in its records. */
+      path: bodyPath,
+      /**
+       * Values of one list. For more values the records are read in several rounds. A parameter that is no array takes
+       * one value, so `most` is 1.
+       */
+      most: z.int().min(1).max(1000),
+      /** The member that a record gets with the value, where records do not name it. `most` is 1 then. */
+      as: fieldName.optional(),
+    }),
+  )
+  .refine((from) => Object.keys(from).length <= 1, 'may name one parameter')
+  .default({});
+
+/** The action that reads one record, and its parameter for the id. */
+const readOne = z.strictObject({
+  action: actionName,
+  /** Its parameter for the id. */
+  param: fieldName,
+  input: fixedInput,
+  /**
+   * The app's answer in place of a deleted record, where it does not answer 404 or 410: `{path: deleted, equals:
+   * true}`.
+   */
+  gone: z
+    .strictObject({
+      path: bodyPath.min(1),
+      /** The value there. */
+      equals: scalar,
+    })
+    .optional(),
+});
+
+/** How polls find changes. */
+const poll = z
+  .strictObject({
+    /**
+     * The list action of polls with a lower bound, where it is not `list`: a search by time, for an app whose list
+     * takes no bound. It gets `input` too.
+     */
+    list: actionName.optional(),
+    /** The parameter for the lower bound, inclusive; default: everything is read each time. */
+    since: fieldName.optional(),
+    /** The time of the record that the bound and the order use. */
+    by: z.enum(['createdAt', 'updatedAt']).default('updatedAt'),
+    /** The format of the bound, where it differs from the record's times. `utc`: ISO 8601 in UTC, without zone. */
+    sinceFormat: z.enum(['iso', 'utc', 'seconds', 'milliseconds', 'date']).optional(),
+    /** A template around the bound, for apps with a query language: `updated_at:>'{since}'`. */
+    sinceTemplate: z
+      .string()
+      .refine((text) => text.includes('{since}'), 'must hold {since}')
+      .optional(),
+    /** Input that orders records by that time. */
+    input: fixedInput,
+    /** Order of the records by that time. */
+    order: z.enum(['ascending', 'descending', 'none']).default('none'),
+    /** How long after its time a record may still appear, including the coarseness of the app's times. */
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(10 * 60),
+    /** Records younger than this wait for the next poll. */
+    lagSeconds: z.int().min(0).max(600).default(0),
+  })
+  .prefault({});
 
 /** One unified model of an app: the actions that read it, the mapping of a record, and how polling finds changes. */
 const unifiedModel = z.strictObject({
   /** The list action that reads it, and input that is always sent. */
   list: actionName,
   input: fixedInput,
-  /**
-   * Parameters that take values of another list action, such as the ids of all places. For more than `most` values the
-   * records are read in several rounds.
-   */
-  inputFrom: z
-    .record(fieldName, z.strictObject({ action: actionName, path: bodyPath, most: z.int().min(1).max(1000) }))
-    .refine((from) => Object.keys(from).length <= 1, 'may name one parameter')
-    .default({}),
-  /** The action that reads one record, and its parameter for the id. */
-  get: z.strictObject({
-    action: actionName,
-    param: fieldName,
-    input: fixedInput,
-    /**
-     * The app's answer in place of a deleted record, where it does not answer 404 or 410: `{path: deleted, equals:
-     * true}`.
-     */
-    gone: z
-      .strictObject({ path: bodyPath.min(1), equals: z.union([z.string(), z.number(), z.boolean()]) })
-      .optional(),
-  }),
+  inputFrom,
+  get: readOne,
+  /** How a record is created and changed from its unified form. Without them, it is only read. */
+  create: unifiedCreate.optional(),
+  update: unifiedUpdate.optional(),
   /** Paths in a record. */
   remoteId: bodyPath,
   createdAt: bodyPath.optional(),
@@ -49,84 +129,54 @@ const unifiedModel = z.strictObject({
    * JSONata over a record of the two actions. It returns the members of the unified model; money as decimal strings.
    */
   map: z.string().min(1),
-  poll: z
-    .strictObject({
-      /** The parameter for the lower bound, inclusive; default: everything is read each time. */
-      since: fieldName.optional(),
-      /** The time of the record that the bound and the order use. */
-      by: z.enum(['createdAt', 'updatedAt']).default('updatedAt'),
-      /** The format of the bound, where it differs from the record's times. `utc`: ISO 8601 in UTC, without zone. */
-      sinceFormat: z.enum(['iso', 'utc', 'seconds', 'milliseconds', 'date']).optional(),
-      /** A template around the bound, for apps with a query language: `updated_at:>'{since}'`. */
-      sinceTemplate: z
-        .string()
-        .refine((text) => text.includes('{since}'), 'must hold {since}')
-        .optional(),
-      /** Input that orders records by that time. */
-      input: fixedInput,
-      order: z.enum(['ascending', 'descending', 'none']).default('none'),
-      /** How long after its time a record may still appear, including the coarseness of the app's times. */
-      overlapSeconds: z
-        .int()
-        .min(0)
-        .max(86_400)
-        .default(10 * 60),
-      /** Records younger than this wait for the next poll. */
-      lagSeconds: z.int().min(0).max(600).default(0),
-    })
-    .prefault({}),
+  poll,
 });
 export type UnifiedModel = z.infer<typeof unifiedModel>;
 export const unified = z.partialRecord(eventScope, unifiedModel);
 
-/** Place of a value in an incoming webhook: `header:X-Topic`, `body:data.id`, `query:topic`. */
-const hookPlace = z
-  .string()
-  .regex(/^(header|body|query):.+$/, 'must be header:<name>, body:<path> or query:<parameter>');
+/** A change of a record. */
+export const recordEvent = z.enum(['created', 'updated', 'deleted']);
 
-/**
- * How a webhook of the app proves its origin. Templates may name fields of the credential, `{secret}` (made or
- * received when the webhook was registered), and `{clientSecret}` (of the OAuth app). Contents may also name `{body}`
- * (raw), `{timestamp}`, `{id}`, `{url}` and `{method}`.
- */
-const verify = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('hmac'),
-    algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
-    key: template.default('{secret}'),
-    keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
-    content: template.default('{body}'),
-    encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
-    /** The header with the signature. */
-    header: z.string().min(1),
-    /** Text before the signature: `sha256=`. */
-    prefix: z.string().default(''),
-    /** For a header that is a list such as `t=1,v1=ab,v1=cd`: the names of the signature and of the timestamp. */
-    list: z
-      .strictObject({
-        separator: z.string().min(1).default(','),
-        signature: z.string().min(1),
-        timestamp: z.string().min(1).optional(),
-      })
-      .optional(),
-    /**
-     * Place of the time of sending, in seconds since the epoch. Times further away than `toleranceSeconds` are
-     * refused.
-     */
-    timestamp: hookPlace.optional(),
-    toleranceSeconds: z.int().min(1).max(3600).default(300),
-  }),
-  /** Standard Webhooks 1.0.0, symmetric; the key is `whsec_…` or base64. */
-  z.strictObject({ type: z.literal('standard'), key: template.default('{secret}') }),
-  /** A shared secret in a header. */
-  z.strictObject({
-    type: z.literal('header'),
-    header: z.string().min(1),
-    value: template.default('{secret}'),
-  }),
-  z.strictObject({ type: z.literal('basic'), username: template, password: template.default('{secret}') }),
-]);
-export type HookVerification = z.infer<typeof verify>;
+/** Events of the app's own records, such as posted messages or new rows. Deliveries hold the app's record. */
+const eventSource = z.strictObject({
+  /** Name for people: `Message posted`. */
+  title: text(80),
+  /** Sentence for people about what happened. */
+  description: text(300),
+  /** The list action that polls read. Without it, the events come by webhooks of the app only. */
+  list: actionName.optional(),
+  input: fixedInput,
+  inputFrom,
+  /** Confirms deletions, and reads records that webhooks only name. */
+  get: readOne.optional(),
+  /** Path of the record's id. Several paths, where the id is only unique together with other values. */
+  remoteId: z.union([bodyPath, z.array(bodyPath).min(2).max(4)]),
+  createdAt: bodyPath.optional(),
+  updatedAt: bodyPath.optional(),
+  timeFormat,
+  /** Paths of the values in which two states of a record differ. Default: only its time of change. */
+  key: z.array(bodyPath).min(1).max(20).optional(),
+  /** Changes that the source reports. */
+  reports: z
+    .array(recordEvent)
+    .min(1)
+    .refine((list) => new Set(list).size === list.length, 'must name each only once')
+    .default(['created']),
+  poll,
+});
+export type EventSourceDefinition = z.infer<typeof eventSource>;
+const sourceName = z
+  .string()
+  .max(64)
+  .regex(EVENT_SOURCE_NAME, 'must be words of a-z and 0-9 with . or _ between them: message.posted');
+const topicOwner = z
+  .string()
+  .refine(
+    (name) => isUnifiedScope(name) || EVENT_SOURCE_NAME.test(name),
+    'must be a unified model or an event source of this file',
+  );
+/** Event sources of the app's own, by name. */
+export const eventSources = z.record(sourceName, eventSource);
 
 const hookTopic = z.strictObject({
   /** The app's name of the topic, as it is registered and as it arrives. */
@@ -136,28 +186,24 @@ const hookTopic = z.strictObject({
   /** Paths of this topic, where they differ from the others. */
   record: bodyPath.optional(),
   fetchId: bodyPath.optional(),
+  /**
+   * Only events with these values at these paths, for apps that name the change in the body: `{action: deleted}`.
+   * Several entries may have one topic; the first that fits counts.
+   */
+  where: z.record(bodyPath, scalar).default({}),
   /** Events with these values at these paths concern other records, such as the variants of a product. */
-  except: z.record(bodyPath, z.union([z.string(), z.number(), z.boolean()])).default({}),
+  except: z.record(bodyPath, scalar).default({}),
   /** More names for the templates of `register`, for apps whose topics have several parts; they may name variables. */
   values: templates.default({}),
 });
 
 export type HookTopic = z.infer<typeof hookTopic>;
 
-/** Native webhooks. An app whose file has no `webhooks`, or a scope without topics, is polled. */
-export const webhooks = z.strictObject({
+/** Webhooks of the app. They are registered by Gatehouse, or set up by a person. */
+const hooks = z.strictObject({
   verify,
   /** An address check before the first event; its value is sent back. */
-  challenge: z
-    .strictObject({
-      method: z.enum(['GET', 'POST']).default('POST'),
-      /** The request is a challenge when this place has a value. */
-      value: hookPlace,
-      as: z.enum(['text', 'json']).default('text'),
-      /** For `json`: the member of the answer. */
-      member: z.string().min(1).default('challenge'),
-    })
-    .optional(),
+  challenge: challenge.optional(),
   /** Identifies an event that the app repeats. Default: a hash of the body. */
   eventId: hookPlace.optional(),
   topic: hookPlace,
@@ -176,37 +222,103 @@ export const webhooks = z.strictObject({
   account: hookPlace.optional(),
   /** Types of credentials that can register; accounts of other types are polled. */
   authentication: z.array(z.string()).min(1).optional(),
-  topics: z.partialRecord(eventScope, z.array(hookTopic).min(1)),
-  /** Registration at the app, by internal actions of this file. */
-  register: z.strictObject({
-    /**
-     * Lists the registrations, to adopt our own. Its records have `id`, `address` and `topic` at these paths. The app
-     * has disabled a registration of ours that lacks the values of `alive`; it is removed and made again.
-     */
-    list: z
-      .strictObject({
+  /** The topics by the unified model or event source of this file that they change. */
+  topics: z.record(topicOwner, z.array(hookTopic).min(1)),
+  /**
+   * Webhooks that a person sets up at the app for one connection, where the app offers no calls for that. Until the
+   * first genuine webhook of a scope, and hourly after it, its list is read.
+   */
+  manual: z
+    .strictObject({
+      /** Sentences for the person: where at the app the address belongs, and which events to choose. */
+      help: text(1000),
+      /** `made`: Gatehouse makes the secret, and the person enters it at the app. `given`: the app shows one to enter here. */
+      secret: z.enum(['made', 'given']),
+    })
+    .optional(),
+  /** Registration at the app, by internal actions of this file. Either this or `manual`. */
+  register: z
+    .strictObject({
+      /**
+       * Lists the registrations, to adopt our own. Its records have `id`, `address` and `topic` at these paths. The app
+       * has disabled a registration of ours that lacks the values of `alive`; it is removed and made again.
+       */
+      list: z
+        .strictObject({
+          action: actionName,
+          id: bodyPath,
+          address: bodyPath,
+          topic: bodyPath.optional(),
+          /** Values of a registration that works, by path. */
+          alive: z.record(bodyPath, scalar).default({}),
+        })
+        .optional(),
+      /**
+       * Templates of the input: `{address}`, `{topic}`, `{secret}`, `{newId}` (a UUID), `{expiresAt}`, `values` of the topic,
+       * and fields of the credential that are not secret. `{topics}` alone is the array of all topics.
+       */
+      create: z.strictObject({
         action: actionName,
+        /** Input of that action. */
+        input: z.record(z.string(), z.json()),
+        /** One registration for each topic, or one for all. */
+        each: z.enum(['topic', 'all']).default('topic'),
+        /** Path of the registration's id in the answer, and of the secret if the app makes it. */
         id: bodyPath,
-        address: bodyPath,
-        topic: bodyPath.optional(),
-        alive: z.record(bodyPath, z.union([z.string(), z.number(), z.boolean()])).default({}),
-      })
-      .optional(),
-    /**
-     * Templates of the input: `{address}`, `{topic}`, `{secret}`, `values` of the topic, and fields of the credential
-     * that are not secret. `{topics}` alone is the array of all topics.
-     */
-    create: z.strictObject({
-      action: actionName,
-      input: z.record(z.string(), z.json()),
-      /** One registration for each topic, or one for all. */
-      each: z.enum(['topic', 'all']).default('topic'),
-      /** Path of the registration's id in the answer, and of the secret if the app makes it. */
-      id: bodyPath,
-      secret: answerPlace.optional(),
-    }),
-    /** `param` takes the id; the input may use the names of `create`, and `{id}`. */
-    delete: z.strictObject({ action: actionName, param: fieldName.optional(), input: fixedInput }),
-  }),
+        secret: answerPlace.optional(),
+        /** For registrations that expire. They are renewed before, or made again. */
+        expires: z
+          .strictObject({
+            /** Path of the time in the answers of `create` and `renew`. */
+            at: bodyPath,
+            /** Format of that time, and of `{expiresAt}`. */
+            format: timeFormat,
+            /** Lifetime to ask for: `{expiresAt}` in the input is that much later than now. */
+            lifetimeSeconds: z
+              .int()
+              .min(60)
+              .max(366 * 86_400)
+              .optional(),
+          })
+          .optional(),
+        /** Paths of further values of the answer, by the name that the inputs of `renew` and `delete` use. */
+        keep: z.record(fieldName, bodyPath).default({}),
+      }),
+      /** Renews a registration that expires. Without it, another one is made, and then the old one is deleted. */
+      renew: z
+        .strictObject({
+          action: actionName,
+          /** Its parameter for the id. */
+          param: fieldName.optional(),
+          input: fixedInput,
+        })
+        .optional(),
+      /** `param` takes the id; the input may use the names of `create`, and `{id}`. */
+      delete: z.strictObject({
+        action: actionName,
+        /** Its parameter for the id. */
+        param: fieldName.optional(),
+        input: fixedInput,
+      }),
+    })
+    .optional(),
 });
+/** Native webhooks. An app whose file has no `webhooks`, or a scope without topics, is polled. */
+export const webhooks = hooks.refine(
+  ({ register, manual }) => (register === undefined) !== (manual === undefined),
+  'needs register or manual, and not both',
+);
 export type Webhooks = z.infer<typeof webhooks>;
+/** Webhooks that Gatehouse registers at the app. */
+export type RegisteredWebhooks = Webhooks & { register: NonNullable<Webhooks['register']> };
+
+export function areRegistered(webhooks: Webhooks): webhooks is RegisteredWebhooks {
+  return webhooks.register !== undefined;
+}
+
+/** Returns the topics of a scope; empty where the app's webhooks do not serve it. */
+export function topicsOf({ topics }: Webhooks, scope: SourceScope): readonly HookTopic[] {
+  const all: Partial<Record<string, HookTopic[]>> = topics;
+  const name = nameInFile(scope);
+  return (Object.hasOwn(all, name) ? all[name] : undefined) ?? [];
+}

@@ -7,6 +7,7 @@ import { inTexts, perDatabase, runPrepared, textsFor } from '../store/prepared.t
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { signingKey, type SigningKey } from './signature.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 export type SubscriptionRow = Selectable<Tables['subscriptions']>;
 
@@ -49,7 +50,10 @@ export type PreviousSecret = z.infer<typeof previousShape>[number];
 
 /** Returns the additional data that binds a sealed text of a subscription to its row. */
 export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' | 'headers'): string {
-  return `subscription|${subscriptionId}|${part}`;
+  const column = (
+    { secret: 'secret_sealed', previous: 'previous_secrets_sealed', headers: 'headers_sealed' } as const
+  )[part];
+  return boundTo(`subscriptions.${column}`, { subscription_id: subscriptionId });
 }
 
 /** Opened secrets and headers, cached by subscription until the sealed text changes. Opening costs 35 µs each. */

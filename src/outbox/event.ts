@@ -1,10 +1,10 @@
-import type { EventScope } from '../connectors/event-scopes.ts';
+import type { SourceScope } from '../connectors/event-scopes.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** Something that happened to a record of an app. */
 export interface NewEvent {
-  eventScope: EventScope;
+  eventScope: SourceScope;
   event: 'created' | 'updated' | 'deleted';
   /** The unified record's `id`. */
   recordId: string;

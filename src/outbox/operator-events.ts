@@ -1,4 +1,4 @@
-import type { EventScope } from '../connectors/event-scopes.ts';
+import type { SourceScope } from '../connectors/event-scopes.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
@@ -63,7 +63,7 @@ interface GapRiskSource {
   sourceId: string;
   connectorId: string;
   credentialId: string;
-  scope: EventScope;
+  scope: SourceScope;
 }
 
 /** Reports that changes at an app may be missed or late, with the reason. */

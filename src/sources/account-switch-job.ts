@@ -48,7 +48,8 @@ async function begin(
       .where('lease_token', '=', leaseToken)
       .returning(['status', 'hook_state'])
       .executeTakeFirst();
-    if (begun && begun.status !== 'ending' && begun.hook_state !== 'none')
+    const isOurs = begun?.hook_state !== 'none' && begun?.hook_state !== 'manual';
+    if (begun && begun.status !== 'ending' && isOurs)
       await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
     return begun !== undefined;
   });

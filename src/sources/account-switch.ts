@@ -22,6 +22,8 @@ export function createAccountChanges(context: Pick<Base, 'clock'>): AccountChang
  */
 async function switchAccount(tx: Tx, context: Pick<Base, 'clock'>, credentialId: string): Promise<void> {
   const now = context.clock.now();
+  // A person set them up at the previous account.
+  await tx.deleteFrom('manual_hooks').where('credential_id', '=', credentialId).execute();
   await clearRegistrations(tx, context, credentialId);
   const switched = await tx
     .updateTable('sources')
@@ -90,7 +92,10 @@ function clearRegistrations(tx: Tx, { clock }: Pick<Base, 'clock'>, credentialId
     .set({
       hook_hash: null,
       hook_sealed: null,
-      hook_state: sql<'none' | 'wanted'>`case when hook_state = 'none' then 'none' else 'wanted' end`,
+      kind: sql<'native' | 'polling'>`case when hook_state = 'manual' then 'polling' else kind end`,
+      hook_state: sql<
+        'none' | 'wanted'
+      >`case when hook_state in ('none', 'manual') then 'none' else 'wanted' end`,
       updated_at: clock.now(),
     })
     .where('credential_id', '=', credentialId)

@@ -1,6 +1,7 @@
 import type { PollCommits } from './polling/poll-commits.ts';
+import type { ManualAddress } from './webhooks/manual-address.ts';
 import type { HookSender } from './webhooks/senders.ts';
-import type { HookRequest } from './webhooks/verify.ts';
+import type { HookRequest } from './webhooks/hook-request.ts';
 import type { HeldRoom } from '../lib/http-body.ts';
 import type { Context as Outbox } from '../outbox/context.ts';
 import type { Operator } from '../outbox/operator-events.ts';
@@ -29,9 +30,9 @@ export interface Intake {
    * Finds the app that posts to an address, before anything of a body is read.
    * @throws GatehouseError `not_found` for an unknown address.
    */
-  expect(connectorId: string, token: string): Promise<HookSender>;
+  expect(connectorId: string, token: string): Promise<HookSender | ManualAddress>;
   /** Reserves memory for the body of a webhook. Dispose it after accept(). */
-  hold(sender: HookSender): HeldRoom;
+  hold(sender: HookSender | ManualAddress): HeldRoom;
   /**
    * Receives a webhook. It checks the signature by the scheme of the connector file. It stores the webhook
    * once by the app's event id, and returns only after the commit. The commit also publishes the events,
@@ -39,7 +40,7 @@ export interface Intake {
    * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many
    * events, `not_found` or `unavailable` when the source ended or changed its account at the same time.
    */
-  accept(sender: HookSender, request: HookRequest): Promise<Accepted>;
+  accept(sender: HookSender | ManualAddress, request: HookRequest): Promise<Accepted>;
 }
 
 /** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */

@@ -2,8 +2,8 @@ import type { JobKind } from '../runtime/jobs.ts';
 import type { Context } from './context.ts';
 import { DAY } from '../lib/clock.ts';
 import { inBatches, inSteps } from '../store/batches.ts';
-import { modelOf } from '../unified/map.ts';
-import { eventScope } from '../connectors/events-format.ts';
+import { findSourceModel } from '../connectors/source-model.ts';
+import { sourceScope } from '../connectors/events-format.ts';
 
 /** Retention of processed webhooks. A webhook that the app repeats after this time counts as new. */
 const INBOX_KEPT_MS = 7 * DAY;
@@ -57,8 +57,9 @@ async function pruneOldKeys(context: Context, signal: AbortSignal): Promise<void
     .execute();
   for (const { environment, connector_id: connectorId, scope } of groups) {
     const connector = catalog.connector(environment, connectorId);
-    if (!connector?.definition.unified[eventScope.parse(scope)]) continue;
-    const { poll, createdAt } = modelOf(connector, eventScope.parse(scope));
+    const model = connector && findSourceModel(connector, sourceScope.parse(scope));
+    if (!model) continue;
+    const { poll, createdAt } = model;
     const isBounded = poll.since !== undefined || poll.order === 'descending';
     if (!isBounded || createdAt === undefined) continue;
     // Each step starts where the last one ended, so the rows that stay are read once.

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type ExpressionBuilder } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope } from '../connectors/event-scopes.ts';
+import type { SourceScope } from '../connectors/event-scopes.ts';
+import { sourceScope } from '../connectors/events-format.ts';
 import type { Base } from '../base.ts';
 import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { SECOND } from '../lib/clock.ts';
+import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isUnleased, LEASE_MS } from '../runtime/lease.ts';
 import { dropJob, planJob } from '../runtime/jobs.ts';
@@ -13,7 +15,7 @@ import { inBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Db, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { modelOf } from '../unified/map.ts';
+import { findSourceModel, sourceModelOf } from '../connectors/source-model.ts';
 import { isNative } from './webhooks/hook-keys.ts';
 import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
 
@@ -23,29 +25,31 @@ import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
  */
 const MAX_RESUMED = 500;
 
-/** Model of an account that a consumer subscribes to. */
+/** Scope of an account that a consumer subscribes to. */
 export interface SourceOptions {
   environment: Environment;
   userId: string;
   credential: Credential;
   connector: Connector;
-  scope: EventScope;
+  scope: SourceScope;
 }
 
 /**
  * Returns the source of a connection and scope, and creates it for the first consumer. It is native when the
  * app's webhooks can serve the scope; otherwise it is polled. All consumers share it, so each change is read
  * once at the app.
- * @throws GatehouseError `invalid_request` when the connector has no such model.
+ * @throws GatehouseError `invalid_request` when the connector has no such scope, or the source needs webhooks that the
+ * account cannot register.
  */
 export async function ensureSource(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog' | 'credentialMemory'>,
   { environment, userId, credential, connector, scope }: SourceOptions,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
-  modelOf(connector, scope);
+  const model = sourceModelOf(connector, scope);
   const now = context.clock.now();
   const native = await isNative({ ...context, db: tx }, connector, { credential, scope });
+  if (model.list === undefined && !native) throw needsWebhooks(connector, scope);
   // This write locks the row. A transaction that ends the source for lack of consumers waits, and then sees
   // the new one.
   const found = await tx
@@ -107,6 +111,11 @@ export async function ensureSource(
   return { sourceId, kind: row.kind };
 }
 
+function needsWebhooks({ name }: Connector, scope: SourceScope): GatehouseError {
+  const rule = `needs webhooks of ${name}, which this connection cannot register`;
+  return invalidRequest([{ field: 'scope', rule: `${scope} ${rule}` }]);
+}
+
 /**
  * Shortens the wait of an idle source for a new consumer. A running poll sees the shortest interval when it
  * ends. A source whose app fails keeps its wait.
@@ -160,7 +169,7 @@ export async function releaseSource(
     .executeTakeFirst();
   await planJob(tx, context, { kind: 'unregister', key: sourceId, payload: { sourceId } });
   await dropJob(tx, context, { kind: 'register', key: sourceId });
-  return ended?.hook_state === 'none';
+  return ended?.hook_state === 'none' || ended?.hook_state === 'manual';
 }
 
 /**
@@ -277,18 +286,32 @@ export async function renewLease(
     .execute();
 }
 
-/** Polls the failing sources of a connector at once, because it was added or changed. */
+/**
+ * Polls sources of a connector at once, because it was added or changed: failing ones, and those whose scope it no
+ * longer has. The poll of such a source reports that to its consumers.
+ */
 export async function retrySources(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock, catalog }: Pick<Context, 'db' | 'clock' | 'catalog'>,
   { environment, connectorId }: { environment: Environment; connectorId: string },
 ): Promise<void> {
+  const connector = catalog.connector(environment, connectorId);
+  const scopes = await db
+    .selectFrom('sources')
+    .select('scope')
+    .distinct()
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .execute();
+  const gone = scopes
+    .map(({ scope }) => scope)
+    .filter((scope) => connector && !findSourceModel(connector, sourceScope.parse(scope)));
   await db
     .updateTable('sources')
     .set({ next_poll_at: clock.now() })
     .where('environment', '=', environment)
     .where('connector_id', '=', connectorId)
     .where('status', '=', 'active')
-    .where('failures', '>', 0)
+    .where((e) => e.or([e('failures', '>', 0), ...(gone.length > 0 ? [e('scope', 'in', gone)] : [])]))
     .execute();
 }
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { eventScope } from '../connectors/events-format.ts';
+import { sourceScope } from '../connectors/events-format.ts';
 import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { NO_EXPIRY } from '../runtime/lease.ts';
@@ -51,7 +51,7 @@ export function toSource(row: Selectable<Tables['sources']>) {
     userId: row.user_id,
     credentialId: row.credential_id,
     connectorId: row.connector_id,
-    scope: eventScope.parse(row.scope),
+    scope: sourceScope.parse(row.scope),
     kind: row.kind,
     status: row.status,
     /** Time of the app at which collecting began; null before the first poll. */

@@ -8,6 +8,7 @@ import { createClockJumps } from './clock-jumps.ts';
 import { pollSource } from './polling/poll.ts';
 import { registerJob } from './webhooks/register.ts';
 import { resealJob } from '../credentials/reseal.ts';
+import { unchosenJob } from '../credentials/unchosen-grants.ts';
 import { createFairTurn } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './source-records.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
@@ -40,6 +41,7 @@ export function createTurns(): Turns {
       anew: accountSwitchJob(context),
       forget: pruneJob(context),
       reseal: resealJob(context),
+      unchosen: unchosenJob(context),
     })),
     readings: createFairTurn((context) => ({
       backfill: backfillJob(context),

@@ -212,3 +212,18 @@ async function jobsAndMappings(tx: Tx): Promise<void> {
   ).execute();
   await index(tx, 'field_mappings', ['environment', 'scope']);
 }
+
+/** Adds the webhooks that people set up at apps by hand. */
+export async function manualHooks({ schema }: Tx): Promise<void> {
+  await stamped(
+    schema
+      .createTable('manual_hooks')
+      .addColumn('credential_id', 'text', (c) =>
+        c.primaryKey().references('credentials.credential_id').onDelete('cascade'),
+      )
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('hook_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('sealed', 'text', (c) => c.notNull())
+      .addColumn('last_at', 'bigint'),
+  ).execute();
+}

@@ -35,7 +35,21 @@ export interface EventTables {
     /** Native: the hash of the token in our address at the app, and the sealed result of the registration. */
     hook_hash: string | null;
     hook_sealed: string | null;
-    hook_state: 'none' | 'wanted' | 'registered' | 'failed';
+    /** `manual`: webhooks that a person set up at the app arrive. */
+    hook_state: 'none' | 'wanted' | 'registered' | 'failed' | 'manual';
+    created_at: number;
+    updated_at: number;
+  };
+  /** Webhooks that a person set up at an app: one address for each connection. */
+  manual_hooks: {
+    credential_id: string;
+    environment: Environment;
+    /** The hash of the token in the address. */
+    hook_hash: string;
+    /** Token and secrets as JSON, sealed. */
+    sealed: string;
+    /** The time of the last genuine webhook, up to a minute late; null before the first. */
+    last_at: number | null;
     created_at: number;
     updated_at: number;
   };

@@ -1,5 +1,5 @@
 import { connectorOf } from '../credentials/records.ts';
-import type { EventScope } from '../connectors/event-scopes.ts';
+import type { SourceScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -9,6 +9,7 @@ import { requestOf } from '../outbox/delivery-attempt.ts';
 import { ensureSource } from '../sources/source-records.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { sealBinding, toTarget, type Target } from '../outbox/delivery-target.ts';
+import { reportsOf, sourceModelOf } from '../connectors/source-model.ts';
 import { lockSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { deleteDeliveries } from './subscriptions.ts';
 
@@ -16,6 +17,8 @@ import { deleteDeliveries } from './subscriptions.ts';
  * `gatehouse listen` is a subscription whose deliveries are fetched from the store instead of being sent. It exists while
  * the command runs. The serving processes publish to it as to any other subscription.
  */
+
+const EVENTS = ['created', 'updated', 'deleted'];
 
 type ListenerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'config' | 'credentialMemory'>;
 
@@ -29,7 +32,7 @@ export interface Listener {
 export interface ListenerInput {
   environment: Environment;
   /** Connection and scope to listen to, with or without another subscription; default: all events of the environment. */
-  source?: { credential: Credential; scope: EventScope } | undefined;
+  source?: { credential: Credential; scope: SourceScope } | undefined;
   /** Signing secret; default: a new one. */
   secret?: string | undefined;
 }
@@ -47,7 +50,7 @@ export interface ListenerEvent {
 
 /**
  * Creates a listener, with its source if needed.
- * @throws GatehouseError `invalid_request` when the connector has no such model, `connector_not_found`.
+ * @throws GatehouseError `invalid_request` when the connector has no such scope, `connector_not_found`.
  */
 export async function openListener(
   context: ListenerContext,
@@ -55,8 +58,10 @@ export async function openListener(
 ): Promise<Listener> {
   const subscriptionId = newId('sub');
   const now = context.clock.now();
+  const input = source && sourceInput(context, source);
+  const events = input ? reportsOf(sourceModelOf(input.connector, input.scope)) : EVENTS;
   const row = await context.db.transaction().execute(async (tx) => {
-    const sourceId = source && (await ensureSource(tx, context, sourceInput(context, source))).sourceId;
+    const sourceId = input && (await ensureSource(tx, context, input)).sourceId;
     if (sourceId !== undefined) await planInventory(tx, context, sourceId);
     return tx
       .insertInto('subscriptions')
@@ -70,7 +75,7 @@ export async function openListener(
         scope: source?.scope ?? '*',
         // Unique, because several listeners may share a source. Nothing is sent to it.
         address: `listener:${subscriptionId}`,
-        events: '["created","updated","deleted"]',
+        events: JSON.stringify(events),
         secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
         status: 'active',
         ordered: 0,
@@ -86,7 +91,7 @@ export async function openListener(
 
 function sourceInput(
   { catalog }: Pick<Base, 'catalog'>,
-  source: { credential: Credential; scope: EventScope },
+  source: { credential: Credential; scope: SourceScope },
 ) {
   const { credential } = source;
   const { environment, userId } = credential;

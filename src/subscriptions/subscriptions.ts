@@ -1,6 +1,6 @@
 import { connectorOf } from '../credentials/records.ts';
 import type { Updateable } from 'kysely';
-import type { EventScope } from '../connectors/event-scopes.ts';
+import { isSourceScope, isUnifiedScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { DAY } from '../lib/clock.ts';
@@ -16,6 +16,7 @@ import type { Environment } from '../store/environments.ts';
 import { assertAddress, columnsOfAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel-deliveries.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
+import { eventFaults, findSourceModel, sourceModelOf } from '../connectors/source-model.ts';
 import { lockSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { deleteSource, ensureSource } from '../sources/source-records.ts';
@@ -38,7 +39,7 @@ export interface SubscriptionInput {
   /** The connection, which also names the user. */
   credential: Credential;
   address: string;
-  scope: EventScope;
+  scope: SourceScope;
   events: ('created' | 'updated' | 'deleted')[];
   headers: Record<string, string>;
   ratePerSecond: number | null;
@@ -60,8 +61,8 @@ export type SubscriptionChanges = Partial<
 /**
  * Subscribes to events of a connection. Creates the subscription, and its source if needed, in one transaction.
  * @returns the subscription with the signing secret, which is returned only here.
- * @throws GatehouseError `invalid_request` for an address that may not be called, a scope that the connector has no
- * model for, or a backfill without `created` events; `subscription_exists` for the same connection, scope and address.
+ * @throws GatehouseError `invalid_request` for an address that may not be called, a scope that the connector does not
+ * have, events that it does not report, or a backfill without `created` events; `subscription_exists` for the same connection, scope and address.
  */
 export async function createSubscription(
   context: Context,
@@ -75,6 +76,13 @@ export async function createSubscription(
   }
   await assertAddress(context, input.address, 'address');
   const connector = connectorOf(context, credential);
+  const model = sourceModelOf(connector, scope);
+  const faults = eventFaults(model, scope, input.events);
+  if (input.backfill && model.list === undefined) {
+    const rule = `must be false, because ${connector.name} has no list of ${scope}`;
+    faults.push({ field: 'backfill', rule });
+  }
+  if (faults.length > 0) throw invalidRequest(faults);
   const subscriptionId = newId('sub');
   const secret = newSigningSecret();
   const now = context.clock.now();
@@ -177,6 +185,7 @@ export async function updateSubscription(
       { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
     ]);
   }
+  if (changes.events) assertReported(context, before, changes.events);
   if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
   const { address = before.address } = changes;
   const isMoved = address !== before.address;
@@ -193,6 +202,20 @@ export async function updateSubscription(
   if (changes.events?.includes('deleted') && changed.source_id !== null)
     await planInventory(context.db, context, changed.source_id);
   return changed;
+}
+
+/** @throws GatehouseError `invalid_request` for events that the source does not report. A missing connector may return. */
+function assertReported(
+  { catalog }: Pick<Context, 'catalog'>,
+  row: SubscriptionRow,
+  events: SubscriptionInput['events'],
+): void {
+  const { environment, scope } = row;
+  if (isUnifiedScope(scope) || !isSourceScope(scope)) return;
+  const connector = catalog.connector(environment, scope.slice(0, scope.indexOf('/')));
+  const model = connector && findSourceModel(connector, scope);
+  const faults = model ? eventFaults(model, scope, events) : [];
+  if (faults.length > 0) throw invalidRequest(faults);
 }
 
 /**

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
+import { ownAction } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
+import { boundedInput } from '../../src/sources/polling/record-times.ts';
+import { takesArray } from '../../src/connectors/parameters.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
 import { filledInput } from '../../src/connectors/templates.ts';
 
@@ -100,11 +103,46 @@ describe('a fault of a connector file is found', () => {
       'webhooks.authentication',
     ],
     [
+      'a time that is not signed',
+      'shopify',
+      "key: '{clientSecret}'",
+      "key: '{clientSecret}', timestamp: header:X-Time",
+      'webhooks.verify.content: must hold {timestamp}',
+    ],
+    [
+      'a public key that is nowhere',
+      'parse-server',
+      "{ type: header, header: X-Parse-Webhook-Key, value: '{webhookKey}' }",
+      '{ type: public_key, algorithm: ed25519, header: X-Parse-Webhook-Key }',
+      'webhooks.verify: needs key or keysUrl',
+    ],
+    [
       'an account that nobody knows',
       'square',
       'account: { id: id, name: business_name }\n',
       '',
       'webhooks.account',
+    ],
+    [
+      'an entry of a topic that never counts',
+      'woocommerce',
+      '{topic: order.restored, event: updated}',
+      '{topic: order.created, event: updated, where: {status: paid}}',
+      'webhooks.topics.commerce/orders.2: never counts: order.created stands above without where',
+    ],
+    [
+      'webhooks that are registered and set up by hand',
+      'stripe',
+      '  register:\n    list: {action',
+      '  manual: {secret: made, help: Open the settings.}\n  register:\n    list: {action',
+      'webhooks: needs register or manual, and not both',
+    ],
+    [
+      'webhooks by hand without a list',
+      'zoom',
+      '    list: list_recordings\n',
+      '',
+      'webhooks.topics.recording.completed: needs list in its model',
     ],
     [
       'an expression that is none',
@@ -174,18 +212,20 @@ describe('input that Gatehouse itself sends fits its actions', async () => {
   const names: Record<string, string> = {
     address: 'https://gatehouse.example.com/hooks/app/token',
     secret: 's3cret',
+    expiresAt: '2026-11-27T09:00:00.000Z',
   };
 
-  test.each(connectors.filter(({ definition }) => definition.webhooks))(
+  test.each(connectors.filter(({ definition }) => definition.webhooks?.register))(
     '$connectorId: registrations',
     (connector) => {
       const { webhooks } = connector.definition;
-      const create = webhooks && connector.internal.get(webhooks.register.create.action);
+      const register = webhooks?.register;
+      const create = register && connector.internal.get(register.create.action);
       if (!create) throw new Error('has none');
       for (const topics of Object.values(webhooks.topics)) {
         for (const { topic, values } of topics) {
           const all = topics.map((one) => one.topic);
-          const input = filledInput(webhooks.register.create.input, (name) =>
+          const input = filledInput(register.create.input, (name) =>
             name === 'topics' ? all : name === 'topic' ? topic : (names[name] ?? (values[name] && 'Order')),
           );
           expect(checkInput(create, input)).toEqual([]);
@@ -195,20 +235,76 @@ describe('input that Gatehouse itself sends fits its actions', async () => {
     },
   );
 
-  test.each(connectors.filter(({ definition }) => Object.keys(definition.unified).length > 0))(
-    '$connectorId: lists and polls',
-    (connector) => {
-      for (const model of Object.values(connector.definition.unified)) {
-        const list = connector.actions.get(model.list);
-        const get = connector.actions.get(model.get.action);
-        if (!list || !get) throw new Error('has none');
-        expect(list.list).toBe(true);
-        const fields = (name: string) => (name.endsWith('Class') ? 'Order' : undefined);
-        const places = Object.fromEntries(Object.keys(model.inputFrom).map((name) => [name, ['1']]));
-        expect(
-          checkInput(list, filledInput({ ...model.input, ...model.poll.input, ...places }, fields)),
-        ).toEqual([]);
-      }
-    },
-  );
+  test.each(connectors)('$connectorId: lists and polls', (connector) => {
+    const { unified, events } = connector.definition;
+    for (const model of [...Object.values(unified), ...Object.values(events)]) {
+      const list = ownAction(connector, model.list ?? '');
+      const get = model.get && ownAction(connector, model.get.action);
+      if (!list || (model.get && !get)) throw new Error('has none');
+      expect(list.list).toBe(true);
+      const fields = (name: string) => (name.endsWith('Class') ? 'Order' : undefined);
+      const places = Object.fromEntries(
+        Object.keys(model.inputFrom).map((name) => [name, takesArray(list.definition, name) ? ['1'] : '1']),
+      );
+      const input = filledInput({ ...model.input, ...places }, fields);
+      expect(checkInput(list, boundedInput(model, input, undefined))).toEqual([]);
+      // A bound in a JSON text is sent as it is, past the schema of its parameter.
+      if (model.poll.sinceTemplate?.startsWith('{')) continue;
+      const polled = ownAction(connector, model.poll.list ?? model.list ?? '') ?? list;
+      expect(checkInput(polled, boundedInput(model, input, Date.parse('2026-11-20T09:00:00Z')))).toEqual([]);
+    }
+  });
+});
+
+describe('a fault of an event source is found', () => {
+  const SOURCE =
+    'events:\n  charge.made: {title: Charge made, description: A charge was made., list: list_orders, remoteId: id, updatedAt: updated_at}\n';
+  /** Returns the faults of the shop with this event source, as `line path: rule`. */
+  async function faultsWith(from: string, to: string): Promise<string> {
+    const own = join(folder, 'shopify');
+    cpSync(join(FOLDER, 'shopify'), own, { recursive: true });
+    const file = join(own, 'connector.yaml');
+    const text = readFileSync(file, 'utf8');
+    if (!SOURCE.includes(from)) throw new Error(`the source has no ${from}`);
+    writeFileSync(file, text.replace(/^events:\n/m, SOURCE.replace(from, to)));
+    const { faults } = await checkFile(file);
+    return faults.map(({ line, path, rule }) => `${line && 'line'} ${path}: ${rule}`).join('\n');
+  }
+
+  test('a source without a fault has none', async () => {
+    expect(await faultsWith('list_orders', 'list_orders')).toBe('');
+  });
+
+  test.each([
+    ['an action that is none', 'list_orders', 'list_nothing', 'line events.charge.made.list: "list_nothing"'],
+    ['an action that is no list', 'list_orders', 'get_order', 'line events.charge.made.list: "get_order"'],
+    ['a name with a capital', 'charge.made', 'chargeMade', 'line events.chargeMade: must be words of a-z'],
+    ['nothing that reports', 'list: list_orders, ', '', 'events.charge.made: needs list, or topics'],
+    [
+      'updates without a sign of them',
+      'updatedAt: updated_at',
+      'reports: [updated]',
+      'events.charge.made.reports: has updated',
+    ],
+    [
+      'deletions without a sign of them',
+      'updatedAt: updated_at',
+      'reports: [deleted]',
+      'events.charge.made.reports: has deleted',
+    ],
+    [
+      'one value for several lists',
+      'remoteId: id',
+      'remoteId: id, inputFrom: {status: {action: list_products, path: id, most: 2}}',
+      'events.charge.made.inputFrom.status.most: must be 1',
+    ],
+    [
+      'a read by several ids',
+      'remoteId: id',
+      'remoteId: [id, name], get: {action: get_order, param: orderId}',
+      'events.charge.made.get: reads by one id',
+    ],
+  ])('%s', async (_, from, to, said) => {
+    expect(await faultsWith(from, to)).toContain(said);
+  });
 });

@@ -2,14 +2,13 @@ import { tmpdir } from 'node:os';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { EventScope } from '../../src/connectors/event-scopes.ts';
-import { parseJson, type Json, type JsonObject } from '../../src/lib/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { BIN, cliEnv } from '../support/cli.ts';
 import { created, subscribe } from '../support/events.ts';
 import { shop } from '../support/mcp.ts';
-import { modernHeaders, modernParams } from '../support/modern.ts';
+import { listenTo } from '../support/modern.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -124,29 +123,10 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
 
 /** Returns the messages of a stream that listens to one resource, from its acknowledgement on. */
 async function listen(url: string, uri: string, headers: Record<string, string> = {}): Promise<Json[]> {
-  const leave = new AbortController();
-  closing.push(() => leave.abort());
-  const method = 'subscriptions/listen';
-  const params = modernParams({ notifications: { resourceSubscriptions: [uri] } });
-  const { body } = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...headers,
-      ...modernHeaders(method, {}),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 'q1', method, params }),
-    signal: leave.signal,
-  });
-  if (!body) throw new Error('there is no stream');
-  const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-  const heard: Json[] = [];
-  void (async () => {
-    for await (const { data } of events) heard.push(parseJson(data));
-  })().catch(() => undefined);
-  await expect.poll(() => heard, SOON).toHaveLength(1);
-  return heard;
+  const { messages, leave } = await listenTo(url, [uri], headers);
+  closing.push(leave);
+  await expect.poll(() => messages, SOON).toHaveLength(1);
+  return messages;
 }
 
 function acknowledged(uri: string): Json {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
 import { createTurns } from '../../src/sources/turns.ts';
 import { claimSources } from '../../src/sources/source-records.ts';
-import { MINUTE } from '../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { separate } from '../support/events.ts';
 import { startService } from '../support/service.ts';
@@ -44,10 +44,19 @@ const PARTS = {
   input: '',
   /** Action that reads a record, and the path of the record in its answer. */
   get: "'GET /orders/{orderId}'",
+  /** List action of polls with a bound. */
+  search: '',
   /** Topics of its webhooks, and what their events hold. */
   says: `record: order\n  ${TOPICS}`,
+  /** Event sources of its own. */
+  events: '',
   /** Action that lists its webhooks. */
   hooks: 'list: { action: list_hooks, id: id, address: url, topic: topic }',
+  /** Further members of a registration, and how it is renewed. */
+  create: '',
+  renew: '',
+  /** Input that removes a registration. */
+  remove: '',
 };
 
 /** Connectors of the app, with the parts that differ. */
@@ -74,13 +83,38 @@ const CONNECTORS = {
     timeoutSeconds: 3,
     says: `topics: { commerce/orders: [{ topic: made, event: created, fetchId: order.id }, { topic: told, event: created, record: order }, { topic: hinted, event: changed }] }`,
   },
+  /** The app finds changed records by a search, and its list takes no bound. */
+  searching: { search: 'list: search_orders,' },
+  /** The app has event sources of its own: polled, of several lists, and by webhooks only. */
+  sourced: {
+    events: `events:
+  order.placed: { title: Order placed, description: An order was placed., list: list_orders,
+    get: { action: get_order, param: orderId }, remoteId: id, createdAt: created_at, updatedAt: updated_at,
+    reports: [created, updated, deleted], poll: { since: since, order: ascending, overlapSeconds: 600 } }
+  row.added: { title: Row added, description: A row was added to a place., list: list_rows, remoteId: [sheet, id],
+    inputFrom: { places: { action: list_places, path: id, most: 1, as: sheet } }, key: [total], reports: [created, updated] }
+  call.ended: { title: Call ended, description: A call ended., remoteId: id, createdAt: created_at }`,
+    says: `topics: { call.ended: [{ topic: made, event: created, record: order }] }`,
+  },
+  /** Registrations expire, and the app renews them or can only replace them. It lists none. */
+  renewing: {
+    hooks: '',
+    create: `, expires: { at: expires, lifetimeSeconds: 86400 }`,
+    renew: `renew: { action: renew_hook, param: hookId, input: { expires: '{expiresAt}' } }`,
+  },
+  replacing: {
+    hooks: '',
+    create: `, expires: { at: expires }, keep: { resource: resource }`,
+    remove: `, input: { resource: '{resource}' }`,
+  },
   /** The app answers a read of one record with a list of the found records. */
   finding: { paging: PAGINGS.wide, get: "'GET /found/{orderId}', response: { data: found.0 }" },
 } satisfies Record<string, Partial<typeof PARTS>>;
 
 export type ConnectorName = keyof typeof CONNECTORS;
 
-function connectorFile(id: ConnectorName): string {
+/** Returns the text of a connector file. */
+export function connectorFile(id: ConnectorName): string {
   const parts = { ...PARTS, ...CONNECTORS[id] };
   return `
 id: ${id}
@@ -103,6 +137,18 @@ actions:
     query: { since: { type: string }, places: { type: array, items: { type: string }, style: comma } }
     paging: ${parts.paging}
     response: { data: orders }
+  search_orders:
+    description: Found orders.
+    request: GET /search
+    query: { since: { type: string } }
+    paging: ${PAGINGS.cursor}
+    response: { data: orders }
+  list_rows:
+    description: Rows of one place.
+    request: GET /orders
+    query: { places: { type: string, required: true } }
+    paging: ${parts.paging}
+    response: { data: orders }
   list_places: { description: Places., request: GET /places, paging: ${PAGINGS.offset}, response: { data: places } }
   get_order: { description: An order., request: ${parts.get}, path: { orderId: { type: string } } }
   list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
@@ -111,18 +157,31 @@ actions:
     description: A webhook.
     request: POST /hooks
     body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
-  drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
+  renew_hook:
+    internal: true
+    description: Renews one.
+    request: PATCH /hooks/{hookId}
+    path: { hookId: { type: string } }
+    body: { expires: { type: string } }
+  drop_hook:
+    internal: true
+    description: Ends one.
+    request: DELETE /hooks/{hookId}
+    path: { hookId: { type: string } }
+    query: { resource: { type: string } }
 unified:
   commerce/orders: { list: list_orders, ${parts.input} get: { action: get_order, param: orderId, gone: { path: deleted, equals: true } }, remoteId: id, ${parts.times},
-    map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${parts.by}, order: ascending, overlapSeconds: 600 } }
+    map: '{"orderNumber": id, "totalPrice": total}', poll: { ${parts.search} since: since, by: ${parts.by}, order: ascending, overlapSeconds: 600 } }
+${parts.events}
 webhooks:
   verify: { type: header, header: X-Secret }
   topic: body:what
   ${parts.says}
   register:
     ${parts.hooks}
-    create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
-    delete: { action: drop_hook, param: hookId }
+    create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id${parts.create} }
+    ${parts.renew}
+    delete: { action: drop_hook, param: hookId${parts.remove} }
 `;
 }
 
@@ -162,7 +221,14 @@ export async function openApp(kind: StoreKind = 'sqlite') {
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   const { signal } = new AbortController();
   let calls: string[] = [];
-  let hooks: { id: string; url: string; topic: string; secret: string }[] = [];
+  let hooks: {
+    id: string;
+    url: string;
+    topic: string;
+    secret: string;
+    resource?: string;
+    expires?: string;
+  }[] = [];
   let made = 0;
 
   function send(res: ServerResponse, status: number, body: unknown, headers = {}): void {
@@ -186,6 +252,8 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     /** Folder of the connector files. */
     catalogFolder,
     send,
+    /** Lifetime of registrations that expire. */
+    lifetimeMs: DAY,
     /** Account id that the app returns. */
     account: 'acct_1',
     /** Orders that the app lists. */
@@ -244,7 +312,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       updated_at: iso(at),
       ...more,
     }),
-    async connect(connectorId: ConnectorName, data: object = { token: 'x' }): Promise<string> {
+    async connect(connectorId: string, data: object = { token: 'x' }): Promise<string> {
       const answer = await service.call('POST', `/users/${userId}/credentials`, {
         headers: { 'x-svc-userid': userId },
         body: { connectorId, data: { ...data, origin: upstream.origin } },
@@ -353,7 +421,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     req.on('data', (chunk) => (text += String(chunk)));
     req.on('end', () => {
       const url = new URL(req.url ?? '', upstream.origin);
-      calls.push(`${req.method} ${url.pathname}`);
+      calls.push(`${req.method} ${url.pathname}${req.method === 'DELETE' ? url.search : ''}`);
       if (!app.instead(url, res, req)) answer(req.method ?? '', url, text, res);
     });
   };
@@ -369,9 +437,15 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     }
     if (kind === 'hooks' && method === 'GET') return send(res, 200, { hooks });
     if (kind === 'hooks' && method === 'POST') {
-      const hook = { id: `h${++made}`, ...JSON.parse(text) };
+      const id = `h${++made}`;
+      const expires = iso(clock.now() + app.lifetimeMs);
+      const hook = { id, resource: `of_${id}`, expires, ...JSON.parse(text) };
       hooks.push(hook);
       return send(res, 201, hook);
+    }
+    if (kind === 'hooks' && method === 'PATCH') {
+      const hook = hooks.find((one) => one.id === id);
+      return hook ? send(res, 200, Object.assign(hook, JSON.parse(text))) : send(res, 404, {});
     }
     if (kind === 'hooks') {
       hooks = hooks.filter((hook) => hook.id !== id);

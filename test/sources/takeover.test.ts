@@ -1,6 +1,3 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { pollSource } from '../../src/sources/polling/poll.ts';
 import { claimSources } from '../../src/sources/source-records.ts';
@@ -10,6 +7,7 @@ import { created, eventsCatalog, startEvents, subscribe } from '../support/event
 import { until } from '../support/until.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
+import { serveUntilKilled } from '../support/serving.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
@@ -26,16 +24,6 @@ const startSecond = ({ env }: Service, now: number, catalogFolder: string): Prom
 
 const secondOf = ({ service, clock, catalogFolder }: TestedApp): Promise<Service> =>
   startSecond(service, clock.now(), catalogFolder);
-
-/** Starts a separate process over the same store, which follows the clock of this machine. */
-async function serveUntilKilled({ service, catalogFolder }: TestedApp): Promise<ChildProcess> {
-  const program = join(import.meta.dirname, '../support/workflow-process.ts');
-  const env = { PORT: '0', GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', ...service.env };
-  const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
-  await once(child, 'message');
-  child.send(0);
-  return child;
-}
 
 describe.each(STORE_KINDS)('on %s', (kind) => {
   test('a source whose poll stopped midway is polled by another process', async () => {
@@ -66,10 +54,9 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     const connectionId = await app.listen('sequential', { polled: true });
     app.orders = [order('o1')];
     const held = app.hold('/orders');
-    const child = await serveUntilKilled(app);
+    await using served = await serveUntilKilled(service, app.catalogFolder);
     await held.asked;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await served.kill();
     app.recover();
 
     await using second = await startSecond(service, Date.now(), app.catalogFolder);
@@ -123,6 +110,43 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     clock.advance(MINUTE);
     await held.answer(200, { hooks: [] });
     await stopped;
+  });
+
+  test('a renewal of webhooks whose process is killed is finished without a gap', async () => {
+    await using app = await openApp(kind);
+    const { clock, order, service } = app;
+    await app.warn();
+    const connectionId = await app.listen('replacing');
+    clock.advance(19 * HOUR);
+    const second = Promise.withResolvers<void>();
+    let made = 0;
+    app.instead = ({ pathname }, _res, { method }) => {
+      if (pathname !== '/hooks' || method !== 'POST' || ++made === 1) return false;
+      second.resolve();
+      return true;
+    };
+    await using served = await serveUntilKilled(service, app.catalogFolder, {
+      at: clock.now(),
+      more: { GATEHOUSE_PUBLIC_URL: service.url },
+    });
+    await second.promise;
+    await served.kill();
+    app.recover();
+
+    // The first registration was replaced and stored. The other two are still the old ones.
+    expect(app.hooks.map(({ id }) => id)).toEqual(['h2', 'h3', 'h4']);
+    expect(await app.announce('made', order('o1'))).toBe(200);
+    expect(await app.announce('changed', order('o1', clock.now() + 1, { total: '2.00' }))).toBe(200);
+    clock.advance(5 * MINUTE);
+    await app.look('jobs');
+    expect(app.hooks.map(({ id }) => id)).toEqual(['h4', 'h5', 'h6']);
+    expect(await app.announce('made', order('o2'))).toBe(200);
+    expect((await app.published(connectionId)).toSorted()).toEqual([
+      'created o1',
+      'created o2',
+      'updated o1',
+    ]);
+    expect(await app.warnings()).toEqual([]);
   });
 
   test('an ordered queue is continued by another process, in its order', async () => {

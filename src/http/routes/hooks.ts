@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bodyOf, type HookRequest } from '../../sources/webhooks/verify.ts';
+import { bodyOf, type HookRequest } from '../../sources/webhooks/hook-request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';

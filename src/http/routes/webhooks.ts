@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventScope } from '../../connectors/events-format.ts';
+import { sourceScope } from '../../connectors/events-format.ts';
 import type { Base } from '../../base.ts';
 import { requireConnection } from '../../credentials/records.ts';
 import { describeSubscription, describeSubscriptions } from '../../subscriptions/describe.ts';
@@ -111,7 +111,7 @@ export const createSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'Subscribe to events of a connection',
   description:
-    'Each delivery is a POST of the unified record, at least once, signed as in Standard Webhooks 1.0.0. ' +
+    'Each delivery is a POST of the record, at least once, signed as in Standard Webhooks 1.0.0. ' +
     '`x-svc-sequence` rises by one with each delivery, so the receiver sees gaps and order. 2xx within 15 s ' +
     'is success, a redirect is a failure, 410 ends the subscription. Failures are repeated after 5 s, 5 ' +
     'min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. After 120 hours of failures alone the subscription ' +
@@ -124,7 +124,11 @@ export const createSubscriptionRoute = defineRoute({
   }),
   body: z.strictObject({
     address,
-    scope: eventScope,
+    scope: sourceScope.meta({
+      description:
+        'A unified model such as `commerce/orders`, or `<connectorId>/<event source>` such as `slack/message.posted`. ' +
+        '`GET /connectors/{connectorId}` lists the scopes of a connector.',
+    }),
     events: kinds.default(['created']),
     headers: headers.default({}),
     ratePerSecond: rate.optional(),

@@ -1,8 +1,14 @@
-import type { Connector } from '../../connectors/catalog.ts';
-import { SCOPES_OF_EVENTS, type EventScope } from '../../connectors/event-scopes.ts';
+import { ownAction, type Action, type Connector } from '../../connectors/catalog.ts';
+import {
+  isSourceScope,
+  isUnifiedScope,
+  SCOPES_OF_EVENTS,
+  type SourceScope,
+} from '../../connectors/event-scopes.ts';
 import type { Base } from '../../base.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
+import { findSourceModel, eventScopesOf } from '../../connectors/source-model.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { Db } from '../../store/schema.ts';
 import type { Environment } from '../../store/environments.ts';
@@ -10,13 +16,15 @@ import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
 const RECENT = 50;
+/** Limit of the records of an app's own event sources in one answer. Older events come without theirs. */
+const MAX_RAW_CHARS = 100_000;
 const START = 'svc://events/';
 
-/** Returns the scope of an event address; undefined for other resources. */
-export function eventScopeOf(uri: string): EventScope | undefined {
+/** Returns the scope of an event address; undefined for other resources. Perhaps no connector has the scope. */
+export function eventScopeOf(uri: string): SourceScope | undefined {
   if (!uri.startsWith(START)) return undefined;
   const wanted = uri.slice(START.length);
-  return SCOPES_OF_EVENTS.find((scope) => scope === wanted);
+  return isSourceScope(wanted) ? wanted : undefined;
 }
 
 /** The user that sees the events, and the server that shows them. */
@@ -30,44 +38,57 @@ type ReadSources = (environment: Environment, userId: string) => Promise<Source[
  * Returns the event resources of a server, for a known user. A scope counts when an app has it and its records may be
  * read.
  */
-export function eventResources({ visible, grant }: ToolScope) {
-  if (grant.userId === undefined) return [];
-  return SCOPES_OF_EVENTS.filter((scope) =>
-    visible.connectors.some(({ connector }) => showsEvents(grant.live, connector, scope)),
-  ).map((scope) => ({
-    uri: `${START}${scope}`,
-    name: scope,
-    title: `Recent events of ${scope}`,
+export function eventResources(scope: ToolScope) {
+  return scopesShown(scope).map((one) => ({
+    uri: `${START}${one}`,
+    name: one,
+    title: `Recent events of ${one}`,
     description: 'Recent events in the apps of the user, newest first, for scopes that are subscribed to.',
     mimeType: 'application/json',
   }));
 }
 
+/** Returns whether a server shows events of a scope, whatever accounts the user has. */
+export function isScopeShown(scope: ToolScope, wanted: SourceScope): boolean {
+  return scopesShown(scope).includes(wanted);
+}
+
+function scopesShown({ visible, grant }: ToolScope): SourceScope[] {
+  if (grant.userId === undefined) return [];
+  const scopes = visible.connectors.flatMap(({ connector }) =>
+    eventScopesOf(connector).filter((scope) => showsEvents(grant.live, connector, scope)),
+  );
+  const unified = SCOPES_OF_EVENTS.filter((scope) => scopes.includes(scope));
+  return [...unified, ...scopes.filter((scope) => !isUnifiedScope(scope))];
+}
+
 /**
- * Returns the newest events of a scope in the user's accounts, without the apps' raw records. Apps that may not be
- * read are left out.
+ * Returns the newest events of a scope in the user's accounts. Unified records come without the apps' raw records, and
+ * records of an app's own event sources with them, as far as MAX_RAW_CHARS allow. Apps that may not be read are left
+ * out.
  */
 export async function recentEvents(
   context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
-  scope: EventScope,
+  scope: SourceScope,
 ): Promise<string> {
   const sources = await shownSources(context, viewer, { scope, read: readSources(context) });
   // One query for each source uses the index on the newest events. One query for all sources would sort all events.
   const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
+  let rawLeft = isUnifiedScope(scope) ? 0 : MAX_RAW_CHARS;
   const events = found
     .flat()
     .toSorted((a, b) => b.row.created_at - a.row.created_at)
     .slice(0, RECENT)
     .map(({ source, row }) => {
-      const body = parseJson(row.body);
-      const { raw: _raw, ...record } = asObject(body);
+      rawLeft -= row.body.length;
+      const { raw, ...record } = asObject(parseJson(row.body));
       return {
         event: row.event,
         connectorId: source.connector_id,
         connectionId: source.credential_id,
         at: isoTime(row.created_at),
-        record,
+        record: raw !== undefined && rawLeft >= 0 ? { ...record, raw } : record,
       };
     });
   return JSON.stringify({ scope, events });
@@ -81,8 +102,8 @@ export async function newestOf(
   context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
   { uris, read = readSources(context) }: { uris: Iterable<string>; read?: ReadSources },
-): Promise<Map<EventScope, string>> {
-  const newest = new Map<EventScope, string>();
+): Promise<Map<SourceScope, string>> {
+  const newest = new Map<SourceScope, string>();
   for (const uri of uris) {
     const scope = eventScopeOf(uri);
     if (!scope) continue;
@@ -105,23 +126,24 @@ export function readSources({ db }: Pick<Base, 'db'>): ReadSources {
 }
 
 /**
- * Returns whether a server may show events of a scope. An event holds a record as the two actions of its model return
- * it, so both must be allowed.
+ * Returns whether a server may show events of a scope. An event holds a record as the actions of its source return it,
+ * so each of them must be allowed. A source without actions requires any allowed action that reads.
  */
-function showsEvents({ decision }: LiveServer, connector: Connector, scope: EventScope): boolean {
-  const model = connector.definition.unified[scope];
+function showsEvents({ decision }: LiveServer, connector: Connector, scope: SourceScope): boolean {
+  const model = findSourceModel(connector, scope);
   if (!model) return false;
-  return [model.list, model.get.action].every((actionId) => {
-    const action = connector.actions.get(actionId);
-    return action !== undefined && decision.action(action) === undefined;
-  });
+  const isAllowed = (action: Action | undefined) =>
+    action !== undefined && decision.action(action) === undefined;
+  const needed = [model.list, model.get?.action].filter((actionId) => actionId !== undefined);
+  if (needed.length > 0) return needed.every((actionId) => isAllowed(ownAction(connector, actionId)));
+  return [...connector.actions.values()].some((action) => action.effect === 'read' && isAllowed(action));
 }
 
 /** Returns the sources of a scope in the viewer's accounts whose events it may see. */
 async function shownSources(
   { catalog }: Pick<Base, 'catalog'>,
   { environment, userId, live }: Viewer,
-  { scope, read }: { scope: EventScope; read: ReadSources },
+  { scope, read }: { scope: SourceScope; read: ReadSources },
 ): Promise<Source[]> {
   if (userId === undefined) return [];
   const sources = await read(environment, userId);

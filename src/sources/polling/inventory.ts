@@ -4,6 +4,7 @@ import { findConnection } from '../../credentials/records.ts';
 import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
+import { findSourceModel } from '../../connectors/source-model.ts';
 import { unifiedId } from '../../unified/unified-ids.ts';
 import { deletionsAreConsumed, lockSameSource } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
@@ -40,7 +41,8 @@ export function inventoryJob(context: Context): JobKind {
     async run(payload, signal) {
       const { sourceId } = payloadSchema.parse(payload);
       const source = await activeSource(context, sourceId);
-      if (!source || !(await deletionsAreConsumed(context.db, sourceId))) return undefined;
+      if (!source || !canConfirm(context, source) || !(await deletionsAreConsumed(context.db, sourceId)))
+        return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
       // The keys of a previous account are pruned before the first poll (account-switch-job.ts).
       if (source.baselineAt === null) return firstPollWaitMs(source);
@@ -66,6 +68,14 @@ export function inventoryJob(context: Context): JobKind {
       return DAY;
     },
   };
+}
+
+/** Returns whether the app lists all records of a source and returns each by its id. */
+function canConfirm({ catalog }: Context, { environment, connectorId, scope }: Source): boolean {
+  const connector = catalog.connector(environment, connectorId);
+  const model = connector && findSourceModel(connector, scope);
+  // A scope that is gone may return. The run then fails and is repeated.
+  return !model || (model.list !== undefined && model.get !== undefined);
 }
 
 async function activeSource({ db }: Context, sourceId: string): Promise<Source | undefined> {

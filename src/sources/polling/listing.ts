@@ -1,8 +1,7 @@
-import type { Connector } from '../../connectors/catalog.ts';
-import type { UnifiedModel } from '../../connectors/events-format.ts';
+import { ownAction, type Connector } from '../../connectors/catalog.ts';
 import { readPage } from '../../actions/offset-pages.ts';
 import type { ListSource } from '../../actions/list-page.ts';
-import type { Position, Positions } from '../../actions/positions.ts';
+import { positionsInMemory } from '../../actions/positions.ts';
 import { listSource } from '../../actions/read-results.ts';
 import { DAY, MINUTE, parseHttpDate } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -10,9 +9,11 @@ import { MIB } from '../../lib/http-body.ts';
 import { canonicalJson, memoryOf, type Json, type JsonObject } from '../../lib/json.ts';
 import type { UpstreamContext } from '../../upstream/call.ts';
 import type { OpenCredential } from '../../upstream/open-credential.ts';
-import { listInputs } from '../../unified/inputs.ts';
+import { listInputs, withMember, type ListCall } from '../../unified/inputs.ts';
+import { remoteIdIn } from '../../unified/map.ts';
+import type { SourceModel } from '../../connectors/source-model.ts';
 import type { Continuation } from '../source.ts';
-import { boundedInput, furtherOn, idOf, isSettled, timeOf } from './record-times.ts';
+import { boundedInput, furtherOn, isSettled, timeOf } from './record-times.ts';
 import { sha256 } from '../../lib/sha256.ts';
 
 /** Upstream pages of one poll. The next poll continues with the rest. */
@@ -63,7 +64,7 @@ export interface Unreadable {
 export interface ListingOptions {
   connector: Connector;
   credential: OpenCredential;
-  model: UnifiedModel;
+  model: SourceModel;
   /** Lower bound of the time of change; undefined reads all records. */
   since: number | undefined;
   /** Place where an interrupted listing continues. */
@@ -91,9 +92,10 @@ export async function readSince(context: UpstreamContext, options: ListingOption
     date: undefined,
     datedAt: options.now,
   };
-  const inputs = await listInputs(options.model, options.credential, (actionId) =>
-    readWhole(state, actionId),
-  );
+  const inputs = await listInputs(options.connector, options.model, {
+    credential: options.credential,
+    readAll: (call) => readWhole(state, call),
+  });
   const groups = sha256(canonicalJson(inputs));
   const hasSameLists = from === undefined || from.groups === groups;
   const first = hasSameLists ? await walkPages(state, inputs, from) : undefined;
@@ -112,7 +114,9 @@ export async function readSince(context: UpstreamContext, options: ListingOption
   // The app dropped the cursor or the record that it named, or the model has other lists now.
   if (!first || first.refusal) {
     const before = from ?? { since: options.since ?? null, until: startedAt, pass: 1 };
-    return before.pass < MAX_WALKS
+    // A walk that began at a later time and was refused there would be refused again.
+    const isRefusedAgain = first?.refusal !== undefined && (from?.after ?? null) !== null;
+    return before.pass < MAX_WALKS && !isRefusedAgain
       ? { ...done, continuation: nextWalk(before, groups) }
       : { ...done, unstable: true, refusal: first?.refusal };
   }
@@ -253,7 +257,8 @@ async function walkPages(
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
     const bound = resumed?.after ?? since;
-    const source = sourceOf(state, model.list, boundedInput(model, input, bound));
+    const call = { actionId: listActionOf(model, bound), input: boundedInput(model, input, bound) };
+    const source = sourceOf(state, call);
     walk.paging = source.paging.style;
     const readIds = new Set<string>();
     const positions = positionsInMemory(resumed?.position ?? undefined);
@@ -268,14 +273,14 @@ async function walkPages(
         if (limit > 1 && canShrink(source) && isTooLarge(error)) return 'too large';
         throw error;
       });
-      if (page instanceof GatehouseError) return { ...walk, refusal: page };
       if (page === 'too large') {
         limit = Math.ceil(limit / 2);
         continue;
       }
-      if (page.hasMore && page.records.length === 0) {
-        const after = furtherOn(model, bound ?? 0, reached);
-        if (after === undefined) return { ...walk, isStuck: true };
+      const isRefused = page instanceof GatehouseError;
+      if (isRefused || (page.hasMore && page.records.length === 0)) {
+        const after = furtherOn(model, bound, reached);
+        if (after === undefined) return { ...walk, ...(isRefused ? { refusal: page } : { isStuck: true }) };
         return { ...walk, stoppedAt: { ...BEGINNING, since: since ?? null, group, after } };
       }
       walk.pages += 1;
@@ -284,13 +289,13 @@ async function walkPages(
       reached = timeOf(model, page.records.at(-1) ?? null) ?? reached;
       let old = 0;
       let known = 0;
-      for (const record of page.records) {
+      for (const record of withMember(model, input, page.records)) {
         walk.memory += memoryOf(record);
-        const id = idOf(model, record);
+        const id = remoteIdIn(record, model);
         if (id === undefined) {
           unreadable.push({
             record,
-            reason: `${connector.name} gave a record without an id at ${model.remoteId}.`,
+            reason: `${connector.name} gave a record without an id at ${[model.remoteId].flat().join(', ')}.`,
           });
           known += 1;
           continue;
@@ -323,6 +328,11 @@ async function walkPages(
   return walk;
 }
 
+/** Returns the list action of a poll with this lower bound. */
+function listActionOf({ list = '', poll }: SourceModel, bound: number | undefined): string {
+  return bound === undefined ? list : (poll.list ?? list);
+}
+
 function canShrink({ paging }: ListSource): boolean {
   return paging.style !== 'none' && paging.limitParam !== undefined;
 }
@@ -337,8 +347,8 @@ function isTooLarge(error: unknown): boolean {
 }
 
 /** Reads all records of a list action, for example the places whose records are then listed. */
-async function readWhole(state: ListingState, actionId: string): Promise<Json[]> {
-  const source = sourceOf(state, actionId, {});
+async function readWhole(state: ListingState, call: ListCall): Promise<Json[]> {
+  const source = sourceOf(state, call);
   const positions = positionsInMemory(undefined);
   const all: Json[] = [];
   for (let pages = 0; pages < MAX_PAGES; pages++) {
@@ -349,7 +359,7 @@ async function readWhole(state: ListingState, actionId: string): Promise<Json[]>
   // Skipping the rest would leave out its records for ever.
   throw new GatehouseError(
     'upstream_failed',
-    `${source.name} has more than ${all.length} records in ${actionId}, which is the most that Gatehouse reads.`,
+    `${source.name} has more than ${all.length} records in ${call.actionId}, which is the most that Gatehouse reads.`,
   );
 }
 
@@ -357,9 +367,9 @@ function pageSize({ paging }: ListSource): number {
   return paging.style === 'none' ? Number.MAX_SAFE_INTEGER : Math.min(paging.maxLimit, PAGE_RECORDS);
 }
 
-function sourceOf(state: ListingState, actionId: string, input: JsonObject): ListSource {
+function sourceOf(state: ListingState, { actionId, input }: ListCall): ListSource {
   const { connector, credential, signal } = state.options;
-  const action = connector.actions.get(actionId);
+  const action = ownAction(connector, actionId);
   if (!action) throw new Error(`${connector.connectorId} has no action ${actionId}.`);
   const call = { connector, action, credential, input, ...(signal ? { signal } : {}) };
   const source = listSource(state.context, call, () => {});
@@ -373,20 +383,6 @@ function sourceOf(state: ListingState, actionId: string, input: JsonObject): Lis
         state.datedAt = Number.isNaN(date) ? state.options.now : state.context.clock.now();
       }
       return answer;
-    },
-  };
-}
-
-function positionsInMemory(start: Continuation['position'] | undefined): Positions {
-  const stored: Position[] = start ? [{ ...start, cursor: start.cursor }] : [];
-  return {
-    nearest: async (offset) => stored.findLast((position) => position.offset <= offset),
-    async remember(positions) {
-      stored.push(...positions);
-      stored.splice(0, Math.max(0, stored.length - 2));
-    },
-    async forget() {
-      stored.length = 0;
     },
   };
 }

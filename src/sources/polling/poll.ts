@@ -5,14 +5,14 @@ import { openCredential } from '../../credentials/sealed-values.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
-import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { backoff, jitter } from '../../runtime/backoff.ts';
 import { whileRenewing } from '../../runtime/lease.ts';
 import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
-import type { UnifiedModel } from '../../connectors/events-format.ts';
-import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
+import { unifiedOf, type Unified } from '../../unified/map.ts';
+import { isNotOffered, sourceModelOf, type SourceModel } from '../../connectors/source-model.ts';
 import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts';
 import { LARGEST_SKEW_MS, hasUnseen, recordChanges, recordUnreadable } from './record-changes.ts';
 import { continueListing, readSince, type Unreadable } from './listing.ts';
@@ -33,6 +33,11 @@ const JITTER = 0.1;
 const FAILURES_REPORTED = 3;
 /** How far one poll a day reaches back, for changes that become visible late. */
 const DEEP_WINDOW_MS = 2 * DAY;
+/**
+ * Waits between the polls of sources whose webhooks arrive, by the state of their webhooks. A person may remove at the app
+ * what was set up by hand, which is seen only by polls.
+ */
+const NET_MS: Partial<Record<Source['hookState'], number>> = { registered: DAY, manual: HOUR };
 /** Wait between two polls that continue one listing. */
 const CONTINUE_AFTER_MS = SECOND;
 const RECORDED_AT_ONCE = 250;
@@ -69,7 +74,7 @@ async function poll(context: Context, source: Source, signal: AbortSignal | unde
   const { connector, credential } = await accountOf(context, source);
   if (credential.state !== 'active') throw suspended(credential.reason ?? 'The credential does not work.');
 
-  const model = modelOf(connector, source.scope);
+  const model = sourceModelOf(connector, source.scope);
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
@@ -143,7 +148,7 @@ interface Span {
   deep: boolean;
 }
 
-function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
+function spanOf(source: Source, { poll }: SourceModel, now: number): Span {
   const { continuation, nextReconcileAt } = source;
   const overlapMs = poll.overlapSeconds * SECOND;
   const bounded = poll.since !== undefined || poll.order === 'descending';
@@ -187,7 +192,7 @@ async function commit(context: Context, source: Source, result: PollResult): Pro
   const failures = refusal === undefined ? 0 : source.failures + 1;
   const deliveries = await context.pollCommits.add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
-    const idleMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
+    const idleMs = NET_MS[source.hookState] ?? intervalMs;
     // The wait keeps an endless list from being read without a pause.
     const waitMs = continuation
       ? CONTINUE_AFTER_MS
@@ -310,13 +315,18 @@ async function onPollFailed(context: Context, source: Source, error: unknown): P
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     // The operator is notified separately of a credential that does not work.
-    if (numUpdatedRows === 0n || suspends || failures !== FAILURES_REPORTED) return;
+    if (numUpdatedRows === 0n || suspends || failures !== reportedAt(error)) return;
     await reportGapRiskIn(tx, context, {
       source,
-      reason: `${failures} polls in a row failed, the last one so: ${reason}`,
+      reason: failures === 1 ? reason : `${failures} polls in a row failed, the last one so: ${reason}`,
     });
   });
   context.dispatcher.wake();
+}
+
+/** Returns which failure of a row is reported: the first for a missing scope, because only a new version brings it back. */
+function reportedAt(error: unknown): number {
+  return isNotOffered(error) ? 1 : FAILURES_REPORTED;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { MIB } from '../../lib/http-body.ts';
 import { memoryOf, type Json } from '../../lib/json.ts';
-import { modelOf } from '../../unified/map.ts';
+import { sourceModelOf } from '../../connectors/source-model.ts';
 import { continueListing, readSince } from './listing.ts';
 import { isSettled } from './record-times.ts';
 import { accountOf } from './remote-record.ts';
@@ -51,7 +51,7 @@ async function read(
   { signal, keep }: { signal: AbortSignal | undefined; keep: (record: Json) => Json },
 ): Promise<Read> {
   const { connector, credential } = await accountOf(context, source);
-  const model = modelOf(connector, source.scope);
+  const model = sourceModelOf(connector, source.scope);
   const records = new Map<string, Json>();
   let from: Continuation | undefined;
   let complete = true;

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { inTexts, manyRows, perDatabase, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Db, DbOrTx, Tables, Tx } from '../../store/schema.ts';
-import { contentOf, type Unified } from '../../unified/map.ts';
+import type { Unified } from '../../unified/map.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import { publish, type EventContext } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
@@ -373,11 +373,11 @@ function beganAt({ baselineAt, createdAt }: Source): number {
 }
 
 /**
- * Returns the version of a record: its time of change, and a hash of its unified content. The time alone is
+ * Returns the version of a record: its time of change, and a hash of its state. The time alone is
  * too coarse in some apps.
  */
-function versionOf({ updatedAt, body }: Unified): string {
-  return `${updatedAt ?? ''}:${sha256(canonicalJson(contentOf(body))).slice(0, 16)}`;
+function versionOf({ updatedAt, state }: Unified): string {
+  return `${updatedAt ?? ''}:${sha256(canonicalJson(state)).slice(0, 16)}`;
 }
 
 /** Inserts keys, and the states of some. Returns the keys that were unknown. */

@@ -1,7 +1,7 @@
 import { SECOND } from '../../lib/clock.ts';
 import { valueAt, type Json, type JsonObject } from '../../lib/json.ts';
-import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { parseTime } from '../../unified/map.ts';
+import type { SourceModel } from '../../connectors/source-model.ts';
 import type { Source } from '../source.ts';
 
 /* The times of records, and the bounds of lists by them. */
@@ -11,23 +11,29 @@ import type { Source } from '../source.ts';
  * so beyond some thousand records. The bound is the time of the last record less a second, because some apps
  * treat their bound as exclusive.
  */
-export function furtherOn(model: UnifiedModel, bound: number, reached: number | null): number | undefined {
-  if (model.poll.order !== 'ascending' || model.poll.since === undefined || reached === null)
-    return undefined;
+export function furtherOn(
+  { poll }: SourceModel,
+  bound: number | undefined,
+  reached: number | null,
+): number | undefined {
+  // Without a bound, the list action is another one, in an order of its own.
+  const isOrdered = poll.order === 'ascending' && !(poll.list !== undefined && bound === undefined);
+  if (!isOrdered || poll.since === undefined || reached === null) return undefined;
   const after = reached - SECOND;
-  return after > bound ? after : undefined;
+  return after > (bound ?? 0) ? after : undefined;
 }
 
 /**
  * Returns whether a record existed in this state when the listing began. A record without a time may have.
  */
-export function isSettled(model: UnifiedModel, record: Json, startedAt: number): boolean {
+export function isSettled(model: SourceModel, record: Json, startedAt: number): boolean {
   const at = timeOf(model, record);
   return at === undefined || at <= startedAt;
 }
 
-export function boundedInput(model: UnifiedModel, input: JsonObject, since: number | undefined): JsonObject {
-  const { since: parameter, input: more } = model.poll;
+export function boundedInput(model: SourceModel, input: JsonObject, since: number | undefined): JsonObject {
+  const { since: parameter, input: more, list } = model.poll;
+  if (list !== undefined && since === undefined) return input;
   const bound = parameter !== undefined && since !== undefined ? { [parameter]: boundOf(model, since) } : {};
   return { ...input, ...more, ...bound };
 }
@@ -36,7 +42,7 @@ export function boundedInput(model: UnifiedModel, input: JsonObject, since: numb
  * Returns the lower bound in the app's format. Coarser formats are rounded down, so that no record is cut
  * off.
  */
-function boundOf(model: UnifiedModel, since: number): string | number {
+function boundOf(model: SourceModel, since: number): string | number {
   const format = model.poll.sinceFormat ?? model.timeFormat;
   const text =
     format === 'seconds'
@@ -53,14 +59,9 @@ function boundOf(model: UnifiedModel, since: number): string | number {
 }
 
 /** Returns the time of a record by which changes are found. */
-export function timeOf(model: UnifiedModel, record: Json): number | undefined {
+export function timeOf(model: SourceModel, record: Json): number | undefined {
   const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
   return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
-}
-
-export function idOf(model: UnifiedModel, record: Json): string | undefined {
-  const id = valueAt(record, model.remoteId);
-  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
 }
 
 /** Returns when collecting began, by the app's clock. The app may have been down since. */
@@ -76,7 +77,7 @@ export function beganAt(
  * change. A checkout, for example, is listed only once it is done.
  */
 export function knownFrom(
-  { updatedAt, poll }: UnifiedModel,
+  { updatedAt, poll }: SourceModel,
   { since }: { since?: number | undefined },
   baselineAt: number,
 ): number | undefined {

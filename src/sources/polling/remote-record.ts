@@ -1,4 +1,4 @@
-import type { Connector } from '../../connectors/catalog.ts';
+import { ownAction, type Connector } from '../../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
@@ -8,7 +8,8 @@ import { withFreshTokens } from '../../credentials/refresh.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import { recordInput } from '../../unified/inputs.ts';
-import { modelOf, saysGone } from '../../unified/map.ts';
+import { saysGone } from '../../unified/map.ts';
+import { sourceModelOf } from '../../connectors/source-model.ts';
 import { callUpstream } from '../../upstream/call.ts';
 import { interpretAnswer, reportsNone } from '../../upstream/response.ts';
 import type { Source } from '../source.ts';
@@ -24,15 +25,16 @@ export async function fetchRecord(
   source: Source,
   { connector, remoteId, signal }: { connector: Connector; remoteId: string; signal: AbortSignal },
 ): Promise<Json> {
-  const model = modelOf(connector, source.scope);
-  const action = connector.actions.get(model.get.action);
+  const model = sourceModelOf(connector, source.scope);
+  const { get } = model;
+  const action = get && ownAction(connector, get.action);
   const credential = await findConnection(context.db, source.environment, source.credentialId);
-  if (!action || !credential) throw sourceGone(source);
+  if (!get || !action || !credential) throw sourceGone(source);
   let used = credential;
   return withFreshTokens(context, { connector, credential }, async (fresh) => {
     used = fresh;
     const open = openCredential(context, connector, fresh);
-    const input = recordInput(connector, model, { credential: open, remoteId });
+    const input = recordInput(connector, get, { credential: open, remoteId });
     const call = { connector, action, credential: open, input, signal };
     try {
       const answer = await callUpstream(context, call);

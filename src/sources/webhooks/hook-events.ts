@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Connector } from '../../connectors/catalog.ts';
-import type { EventScope } from '../../connectors/event-scopes.ts';
-import type { HookTopic, Webhooks } from '../../connectors/events-format.ts';
+import { ownAction, type Connector } from '../../connectors/catalog.ts';
+import type { SourceScope } from '../../connectors/event-scopes.ts';
+import { topicsOf, type HookTopic, type Webhooks } from '../../connectors/events-format.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { partsAt, valueAt, type Json } from '../../lib/json.ts';
-import { modelOf } from '../../unified/map.ts';
+import { remoteIdIn } from '../../unified/map.ts';
+import { sourceModelOf } from '../../connectors/source-model.ts';
 import { mapValue } from '../../upstream/expression.ts';
-import { textAt, type HookRequest } from './verify.ts';
+import { textAt, type HookRequest } from './hook-request.ts';
 import { memoByObject } from '../../lib/memo.ts';
 import { sha256 } from '../../lib/sha256.ts';
 
@@ -81,11 +82,12 @@ function placesRead(webhooks: Webhooks, topic: string): PlacesRead {
 
 /** Returns the paths by topic. */
 const placesOf = memoByObject((webhooks: Webhooks) => {
-  const topics = Object.values(webhooks.topics).flatMap((some) => some ?? []);
+  const topics = Object.values(webhooks.topics).flat();
   const places = new Map<string, PlacesRead>();
   for (const [name, meant] of Map.groupBy(topics, ({ topic }) => topic)) {
     const ids = meant.map((topic) => idPlaceOf(webhooks, topic));
     const paths = meant.flatMap((topic, index) => [
+      ...Object.keys(topic.where),
       ...Object.keys(topic.except),
       ...(topic.event === 'changed' ? [] : [ids[index] ?? topic.record ?? webhooks.record]),
     ]);
@@ -101,8 +103,8 @@ function idPlaceOf(webhooks: Webhooks, { fetchId, record }: HookTopic): string |
 }
 
 /** Returns the topics of a scope whose events name a record that must be read at the app. */
-export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
-  return (webhooks.topics[scope] ?? [])
+export function topicsToRead(webhooks: Webhooks, scope: SourceScope): string[] {
+  return topicsOf(webhooks, scope)
     .filter((topic) => READ.has(topic.event) && idPlaceOf(webhooks, topic) !== undefined)
     .map(({ topic }) => topic);
 }
@@ -114,9 +116,12 @@ export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
 export async function interpretEvent(
   connector: Connector,
   webhooks: Webhooks,
-  { scope, topic: name, body }: Pick<HookEvent, 'topic' | 'body'> & { scope: EventScope },
+  { scope, topic: name, body }: Pick<HookEvent, 'topic' | 'body'> & { scope: SourceScope },
 ): Promise<EventInterpretation> {
-  const topic = webhooks.topics[scope]?.find((one) => one.topic === name);
+  const topic = topicsOf(webhooks, scope).find(
+    (one) =>
+      one.topic === name && Object.entries(one.where).every(([path, value]) => valueAt(body, path) === value),
+  );
   if (!topic) return { kind: 'nothing' };
   const { event } = topic;
   const except = Object.entries(topic.except);
@@ -128,15 +133,15 @@ export async function interpretEvent(
     return event === 'deleted' ? { kind: 'deleted', remoteId } : { kind: 'fetch', event, remoteId };
   }
   const record = await asRead(connector, scope, valueAt(body, topic.record ?? webhooks.record) ?? null);
-  const remoteId = idIn(valueAt(record, modelOf(connector, scope).remoteId));
+  const remoteId = idIn(remoteIdIn(record, sourceModelOf(connector, scope)));
   return event === 'deleted' ? { kind: 'deleted', remoteId } : { kind: 'record', event, remoteId, record };
 }
 
 /** Returns a record of a webhook in the form that the model's actions return. */
-async function asRead(connector: Connector, scope: EventScope, record: Json): Promise<Json> {
-  const { action } = modelOf(connector, scope).get;
-  const map = connector.actions.get(action)?.definition.response.map;
-  return map === undefined ? record : mapValue(map, record);
+async function asRead(connector: Connector, scope: SourceScope, record: Json): Promise<Json> {
+  const { get } = sourceModelOf(connector, scope);
+  const map = get && ownAction(connector, get.action)?.definition.response.map;
+  return map === undefined ? record : mapValue(map, record, { author: connector });
 }
 
 function idIn(value: Json | undefined): string {

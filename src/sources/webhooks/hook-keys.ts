@@ -1,7 +1,8 @@
 import type { Connector } from '../../connectors/catalog.ts';
-import type { EventScope } from '../../connectors/event-scopes.ts';
-import type { HookVerification } from '../../connectors/events-format.ts';
+import type { SourceScope } from '../../connectors/event-scopes.ts';
+import { topicsOf } from '../../connectors/events-format.ts';
 import { templateNames } from '../../connectors/templates.ts';
+import type { HookVerification } from '../../connectors/verify-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { findOAuthApp } from '../../credentials/oauth-apps.ts';
@@ -34,20 +35,32 @@ export async function keysOf(
 export async function isNative(
   context: KeysContext,
   connector: Connector,
-  { credential, scope }: { credential: Credential; scope: EventScope },
+  { credential, scope }: { credential: Credential; scope: SourceScope },
 ): Promise<boolean> {
   const { webhooks } = connector.definition;
-  if (webhooks?.topics[scope] === undefined) return false;
-  if (webhooks.authentication?.includes(credential.type) === false) return false;
+  if (!webhooks?.register || topicsOf(webhooks, scope).length === 0) return false;
+  const create = connector.definition.actions[webhooks.register.create.action];
+  const names = Object.values(create?.fixed?.headers ?? {}).flatMap(templateNames);
+  return canVerify(context, connector, { credential, names });
+}
+
+/**
+ * Returns whether webhooks for a credential can be verified: its type is allowed, its account is known where events
+ * name one, and the values of the scheme and of `names` are known.
+ */
+export async function canVerify(
+  context: KeysContext,
+  connector: Connector,
+  { credential, names = [] }: { credential: Credential; names?: readonly string[] },
+): Promise<boolean> {
+  const { webhooks } = connector.definition;
+  if (!webhooks || webhooks.authentication?.includes(credential.type) === false) return false;
   // Without the account id, events of other accounts look like those of this one.
   if (webhooks.account !== undefined && credential.account === null) return false;
   const value = await keysOf(context, connector, credential);
-  const create = connector.definition.actions[webhooks.register.create.action];
-  const names = [
-    ...keyNames(webhooks.verify),
-    ...Object.values(create?.fixed?.headers ?? {}).flatMap(templateNames),
-  ];
-  return names.every((name) => name === 'secret' || (value(name) ?? '') !== '');
+  return [...keyNames(webhooks.verify), ...names].every(
+    (name) => name === 'secret' || (value(name) ?? '') !== '',
+  );
 }
 
 function keyNames(verify: HookVerification): string[] {
@@ -55,7 +68,10 @@ function keyNames(verify: HookVerification): string[] {
     case 'hmac':
     case 'standard':
       return templateNames(verify.key);
+    case 'public_key':
+      return templateNames(verify.key ?? '');
     case 'header':
+    case 'secret':
       return templateNames(verify.value);
     case 'basic':
       return [...templateNames(verify.username), ...templateNames(verify.password)];

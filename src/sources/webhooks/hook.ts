@@ -5,6 +5,7 @@ import { hashToken } from '../../crypto/tokens.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Tables } from '../../store/schema.ts';
 import type { Source } from '../source.ts';
+import { boundTo } from '../../store/sealed-columns.ts';
 
 /** Result of registering at an app: the token of our address, the secret, and the registration ids. */
 export type Hook = z.infer<typeof hook>;
@@ -16,7 +17,24 @@ const hook = z.object({
   ids: z.record(z.string(), z.string()),
   /** Topics that were registered last; undefined for registrations of earlier releases. */
   topics: z.array(z.string()).optional(),
+  /** Facts of registrations, by registration id. */
+  facts: z
+    .record(
+      z.string(),
+      z.object({
+        /** Time of the registration and of its expiry, epoch ms; undefined when it does not expire. */
+        lifetime: z.object({ from: z.number(), until: z.number() }).optional(),
+        /** Further values of the app's answer. */
+        kept: z.record(z.string(), z.string()),
+      }),
+    )
+    .optional(),
+  /** True when the operator was notified that a renewal failed. */
+  isTroubled: z.boolean().optional(),
 });
+
+/** Facts of a registration at the app. */
+export type HookFacts = NonNullable<Hook['facts']>[string];
 
 export function openHook(
   { keys }: Pick<Base, 'keys'>,
@@ -64,5 +82,5 @@ export function hookPath(connectorId: string, token: string): string {
 }
 
 function binding(sourceId: string): string {
-  return `source|${sourceId}`;
+  return boundTo('sources.hook_sealed', { source_id: sourceId });
 }

@@ -1,4 +1,6 @@
+import { createHmac } from 'node:crypto';
 import type { Insertable } from 'kysely';
+import type { HookChallenge } from '../../connectors/verify-format.ts';
 import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { BodyRoom, MIB } from '../../lib/http-body.ts';
@@ -7,7 +9,11 @@ import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { accountSwitched } from '../consumers.ts';
+import { topicsOf } from '../../connectors/events-format.ts';
+import { createKeyReader } from './fetch-keys.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
+import { readManualAddress, storeArrival, type ManualAddress } from './manual-address.ts';
+import { isManualToken } from './manual-hook.ts';
 import {
   createHookSenders,
   unknownAddress,
@@ -18,7 +24,8 @@ import {
   type SenderRow,
 } from './senders.ts';
 import { UNTIL_PRUNED } from '../source.ts';
-import { textAt, type HookRequest } from './verify.ts';
+import { textAt, type HookRequest } from './hook-request.ts';
+import { filled } from './signed-content.ts';
 import { interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
 import type { Accepted, Intake } from '../context.ts';
 
@@ -55,6 +62,7 @@ const insertInbox = manyRows((db, rows: InboxRow[]) =>
 /** Creates the intake of a process. Webhooks that arrive together share a transaction and its sync. */
 export function createIntake(context: Context): Intake {
   const senders = createHookSenders(context);
+  const fetchKeys = createKeyReader(context);
   const room = new BodyRoom(MOST_AT_ONCE);
   const arrivals = context.store.groupCommit<Arrival, Stored>(
     (tx, some) => storeAll(tx, context, some),
@@ -75,18 +83,50 @@ export function createIntake(context: Context): Intake {
   };
 
   const take = async (sender: HookSender, request: HookRequest): Promise<Taken> => {
-    if (!sender.isGenuine(request, context.clock.now())) return 'not_genuine';
-    const arrival = await arrivalOf(context, sender, request);
+    if (!(await sender.isGenuine(request, context.clock.now()))) return 'not_genuine';
+    return takeEvents(sender, request, eventsIn(sender.webhooks, request, sender.account));
+  };
+
+  const takeEvents = async (
+    sender: HookSender,
+    request: HookRequest,
+    events: readonly HookEvent[],
+  ): Promise<Stored> => {
+    const arrival = await arrivalOf(context, sender, { request, events });
     if (arrival.rows.length === 0) return 'published';
     const stored = await store(arrival);
     if (stored === 'waiting') context.sources.wake();
     return stored;
   };
 
+  /** Takes a webhook for each source of the connection that has topics of it. */
+  const acceptManual = async (address: ManualAddress, request: HookRequest): Promise<Accepted> => {
+    const { webhooks, account, senders: ofConnection } = address;
+    const challenged = challengeOf(address, request);
+    if (challenged) return challenged;
+    if (!(await address.isGenuine(request, context.clock.now()))) throw wrongSignature();
+    const events = eventsIn(webhooks, request, account);
+    await storeArrival(
+      context,
+      address,
+      events.map(({ topic }) => topic),
+    );
+    for (const sender of ofConnection) {
+      const topics = new Set(topicsOf(webhooks, sender.source.scope).map(({ topic }) => topic));
+      const own = events.filter(({ topic }) => topics.has(topic));
+      if ((await takeEvents(sender, request, own)) === 'outdated') throw accountSwitched();
+    }
+    return RECEIVED;
+  };
+
   return {
-    expect: (connectorId, token) => senders.find(connectorId, token),
-    hold: (sender) => room.hold(sender.source.sourceId),
+    expect: (connectorId, token) =>
+      isManualToken(token)
+        ? readManualAddress(context, { connectorId, token, fetchKeys })
+        : senders.find(connectorId, token),
+    hold: (sender) => room.hold('senders' in sender ? sender.credentialId : sender.source.sourceId),
     async accept(sender, request) {
+      if ('senders' in sender) return acceptManual(sender, request);
       const challenged = challengeOf(sender, request);
       if (challenged) return challenged;
       let taken = await take(sender, request);
@@ -100,7 +140,7 @@ export function createIntake(context: Context): Intake {
       }
       switch (taken) {
         case 'not_genuine':
-          throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
+          throw wrongSignature();
         case 'outdated':
           throw accountSwitched();
         case 'ended':
@@ -112,23 +152,53 @@ export function createIntake(context: Context): Intake {
   };
 }
 
+function wrongSignature(): GatehouseError {
+  return new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
+}
+
 /**
  * Returns the answer to an app that checks the address before its first webhook; undefined for other
  * requests.
+ * @throws GatehouseError `invalid_request` for a value to be signed that could be the content of a webhook.
  */
-function challengeOf({ webhooks }: HookSender, request: HookRequest): Accepted | undefined {
+function challengeOf(
+  { webhooks, value: valueOf }: Pick<HookSender, 'webhooks' | 'value'>,
+  request: HookRequest,
+): Accepted | undefined {
   const { challenge } = webhooks;
   const asked = challenge?.method === request.method ? textAt(request, challenge.value) : undefined;
   if (!challenge || asked === undefined) return undefined;
   const value = asked.slice(0, 1000);
-  return challenge.as === 'text'
-    ? { status: 200, body: value, contentType: 'text/plain; charset=utf-8' }
-    : { status: 200, body: JSON.stringify({ [challenge.member]: value }), contentType: 'application/json' };
+  if (challenge.as === 'text') return { status: 200, body: value, contentType: 'text/plain; charset=utf-8' };
+  const answer = {
+    ...(challenge.as === 'json' ? { [challenge.member]: value } : {}),
+    ...(challenge.signed ? signedMember(challenge.signed, value, valueOf) : {}),
+  };
+  return { status: 200, body: JSON.stringify(answer), contentType: 'application/json' };
 }
 
-async function arrivalOf(context: Context, sender: HookSender, request: HookRequest): Promise<Arrival> {
+/**
+ * Returns the member with the HMAC of a challenge's value. The key may also sign webhooks, so a value that could be the
+ * content of a webhook is refused. Otherwise any sender that knows the address could have such a content signed.
+ */
+function signedMember(
+  { member, key, algorithm, encoding, prefix }: NonNullable<HookChallenge['signed']>,
+  value: string,
+  valueOf: HookSender['value'],
+): Record<string, string> {
+  const filledKey = filled(key, valueOf);
+  if (!/^[\w\-.~+/=]{1,300}$/.test(value) || filledKey === undefined)
+    throw new GatehouseError('invalid_request', 'The value of this challenge is not signed.');
+  const hmac = createHmac(algorithm, filledKey).update(value).digest(encoding);
+  return { [member]: `${prefix}${hmac}` };
+}
+
+async function arrivalOf(
+  context: Context,
+  sender: HookSender,
+  { request, events }: { request: HookRequest; events: readonly HookEvent[] },
+): Promise<Arrival> {
   const now = context.clock.now();
-  const events = eventsIn(sender.webhooks, request, sender.account);
   const isSmall =
     request.raw.length <= INTERPRETED_AT_ONCE.bytes && events.length <= INTERPRETED_AT_ONCE.events;
   const interpretations = isSmall

@@ -5,7 +5,7 @@ import type { Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
 import type { CustomFields } from '../../unified/field-mappings.ts';
 import { unifiedId } from '../../unified/unified-ids.ts';
-import { toUnified } from '../../unified/map.ts';
+import { toDelivered } from '../../unified/map.ts';
 import { interpretEvent, type EventInterpretation, type HookEvent } from './hook-events.ts';
 import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';
 import { pollNow, type Source } from '../source.ts';
@@ -70,7 +70,7 @@ export async function interpretRecord(
   { event, record }: { event: 'created' | 'updated'; record: Json },
 ): Promise<Interpretation> {
   const what = { connector, scope: source.scope, connectionId: source.credentialId };
-  const unified = await toUnified(what, record, fields);
+  const unified = await toDelivered(what, record, fields);
   return { kind: 'observed', observation: { unified, topic: event } };
 }
 

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from '../context.ts';
+import { topicsOf } from '../../connectors/events-format.ts';
 import { newRandomToken } from '../../crypto/tokens.ts';
+import { reportGapRisk } from '../../outbox/operator-events.ts';
 import { isRunning, type JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { GatehouseError, publicError } from '../../lib/errors.ts';
+import { checkAgainMs, isRenewalDue, onRenewalFailed } from './expiry.ts';
 import { isNative } from './hook-keys.ts';
 import { hookPath, openHook, saveHook, type Hook } from './hook.ts';
 import {
   create,
+  extend,
   listed,
   load,
   OTHER_JOB_WAIT_MS,
@@ -48,11 +52,15 @@ export function registerJob(context: Context): JobKind {
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return OTHER_JOB_WAIT_MS;
       try {
         const refusal = await register(context, found);
-        if (refusal !== undefined) await pollInstead(context, found, refusal);
+        if (refusal === undefined) return checkAgainMs(context, found.source, LOOK_AGAIN_MS);
+        await pollInstead(context, found, refusal);
         return LOOK_AGAIN_MS;
       } catch (error) {
         if (signal.aborted) throw error;
-        if (found.source.hookState === 'registered') return checkLater(context, found.source, error);
+        if (found.source.hookState === 'registered')
+          return (
+            (await onRenewalFailed(context, found.source, error)) ?? checkLater(context, found.source, error)
+          );
         if (!isRejection(error)) throw error;
         await pollInstead(context, found, error.message);
         return LOOK_AGAIN_MS;
@@ -78,7 +86,7 @@ async function register(context: Context, found: Registration): Promise<string |
     return 'The credential lacks values that webhooks of the app require.';
   const hook = openHook(context, source) ?? (await beginHook(context, source));
   const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
-  const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
+  const topics = [...new Set(topicsOf(webhooks, source.scope).map(({ topic }) => topic))];
   const wanted = webhooks.register.create.each === 'all' ? ['*'] : topics;
   const there = await listed(context, found, hook);
   try {
@@ -92,15 +100,20 @@ async function register(context: Context, found: Registration): Promise<string |
     return error.message;
   }
   hook.topics = topics;
+  delete hook.isTroubled;
   await saveRegistered(context, source, hook);
   return undefined;
 }
 
 /**
- * Removes a registration at an earlier address of ours. A failure is logged only, so that new registrations
+ * Removes a registration that another one replaces. A failure is logged only, so that new registrations
  * can be made.
  */
-async function removeEarlier(context: Context, found: Registration, one: Registered): Promise<void> {
+async function removeEarlier(
+  context: Context,
+  found: Registration,
+  one: Pick<Registered, 'topic' | 'id'>,
+): Promise<void> {
   try {
     await remove(context, found, one);
   } catch (error) {
@@ -133,11 +146,36 @@ async function renew(
     const isLost = stored !== current && found.webhooks.register.create.secret !== undefined;
     if (!isLost && !(topic === '*' && hasOtherTopics(hook, one.topics))) {
       if (stored !== current) await storeRegistration(context, found, { hook, topic, id: current });
+      if (isRenewalDue(hook, current, context.clock.now()))
+        await extendOrReplace(context, found, { hook, one, id: current });
       return;
     }
     await remove(context, found, { topic, id: current });
   }
   await add(context, found, { hook, one });
+}
+
+/**
+ * Renews a registration that expires. Where the app cannot renew it, or no longer knows it, another one is made first, so
+ * that no event falls between the two.
+ */
+async function extendOrReplace(
+  context: Context,
+  found: Registration,
+  { hook, one, id }: { hook: Hook; one: Topic; id: string },
+): Promise<void> {
+  const { topic } = one;
+  const facts = await extend(context, found, { topic, id, hook });
+  if (facts) {
+    hook.facts = { ...hook.facts, [id]: facts };
+    await saveHook(context, found.source, { value: hook });
+    return;
+  }
+  await add(context, found, { hook, one });
+  if (hook.ids[topic] === id) return;
+  await removeEarlier(context, found, { topic, id });
+  delete hook.facts?.[id];
+  await saveHook(context, found.source, { value: hook });
 }
 
 /**
@@ -157,6 +195,7 @@ async function add(
   const made = await create(context, found, { topic, names: { address, topics, secret: hook.secret } });
   if (made.secret !== undefined) hook.secret = made.secret;
   hook.topics = topics;
+  hook.facts = { ...hook.facts, [made.id]: made.facts };
   await storeRegistration(context, found, { hook, topic, id: made.id });
 }
 
@@ -211,6 +250,9 @@ function checkLater({ log }: Context, { sourceId }: Source, error: unknown): num
 async function pollInstead(context: Context, found: Registration, reason: string): Promise<void> {
   const { sourceId } = found.source;
   context.log.warn({ sourceId, reason }, 'webhook registration failed, polling the source');
+  // A source without a list misses events from now on.
+  if (found.source.hookState === 'registered')
+    await reportGapRisk(context, found.source, `The registrations of webhooks were not renewed: ${reason}`);
   await removeQuietly(context, found);
   found.signal?.throwIfAborted();
   const now = context.clock.now();

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts';
 import { z } from 'zod';
 import { readPage } from '../../actions/offset-pages.ts';
 import { listSource } from '../../actions/read-results.ts';
-import type { Action, Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/events-format.ts';
+import { ownAction, type Action, type Connector } from '../../connectors/catalog.ts';
+import { areRegistered, topicsOf, type RegisteredWebhooks } from '../../connectors/events-format.ts';
 import { filledInput, fillTemplate } from '../../connectors/templates.ts';
 import { accountChange } from '../../credentials/account-change.ts';
 import type { Credential } from '../../credentials/credential.ts';
@@ -15,9 +15,10 @@ import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { fieldsOf } from '../../unified/inputs.ts';
+import { parseTime } from '../../unified/map.ts';
 import { callUpstream } from '../../upstream/call.ts';
 import { interpretAnswer } from '../../upstream/response.ts';
-import { hookPath, type Hook } from './hook.ts';
+import { hookPath, openHook, type Hook, type HookFacts } from './hook.ts';
 import { toSource, type Source } from '../source.ts';
 
 /* Calls to apps that list, create and remove our webhook registrations. */
@@ -36,7 +37,7 @@ export interface Registration {
   source: Source;
   connector: Connector;
   credential: Credential;
-  webhooks: Webhooks;
+  webhooks: RegisteredWebhooks;
   /** Aborts the calls to the app. A call that took effect all the same is found later, as after a crash. */
   signal: AbortSignal | undefined;
 }
@@ -68,7 +69,9 @@ export async function load(
   if (!source || !credential) return 'gone';
   const connector = context.catalog.connector(source.environment, source.connectorId);
   const webhooks = connector?.definition.webhooks;
-  return connector && webhooks ? { source, credential, connector, webhooks, signal } : 'away';
+  return connector && webhooks && areRegistered(webhooks)
+    ? { source, credential, connector, webhooks, signal }
+    : 'away';
 }
 
 /** One of our registrations at the app. */
@@ -139,14 +142,17 @@ export async function create(
   context: Context,
   found: Registration,
   { topic, names }: { topic: string; names: { readonly [name: string]: Json } },
-): Promise<{ id: string; secret: string | undefined }> {
+): Promise<{ id: string; secret: string | undefined; facts: HookFacts }> {
   const { connector, webhooks } = found;
   const { create: how } = webhooks.register;
+  const from = context.clock.now();
   const input = await inputOf(context, found, {
     input: how.input,
     topicName: topic,
     names: {
       ...names,
+      ...expiryNames(found, from),
+      newId: randomUUID(),
       topic: topic === '*' ? '' : topic,
     },
   });
@@ -158,7 +164,65 @@ export async function create(
       `${connector.name} registered a webhook without returning its id.`,
     );
   }
-  return { id: String(id), secret: how.secret === undefined ? undefined : secretIn(answer, how.secret) };
+  const secret = how.secret === undefined ? undefined : secretIn(answer, how.secret);
+  return { id: String(id), secret, facts: factsIn(found, answer.value, from) };
+}
+
+/**
+ * Renews a registration. Returns its new facts; undefined when the app no longer knows it.
+ * @throws GatehouseError those of callUpstream and interpretAnswer.
+ */
+export async function extend(
+  context: Context,
+  found: Registration,
+  { topic, id, hook }: Pick<Registered, 'topic' | 'id'> & { hook: Hook },
+): Promise<HookFacts | undefined> {
+  const { renew } = found.webhooks.register;
+  if (!renew) return undefined;
+  const from = context.clock.now();
+  const kept = hook.facts?.[id]?.kept ?? {};
+  const filled = await inputOf(context, found, {
+    input: renew.input,
+    topicName: topic,
+    names: {
+      ...kept,
+      ...expiryNames(found, from),
+      id,
+      topic: topic === '*' ? '' : topic,
+      secret: hook.secret,
+    },
+  });
+  const input = { ...filled, ...(renew.param === undefined ? {} : { [renew.param]: id }) };
+  try {
+    const { value } = await call(context, found, { actionId: renew.action, input });
+    return { ...factsIn(found, value, from), kept };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the name for templates that holds the expiry to ask for. */
+function expiryNames({ webhooks }: Registration, from: number): JsonObject {
+  const { lifetimeSeconds, format } = webhooks.register.create.expires ?? {};
+  if (lifetimeSeconds === undefined) return {};
+  const at = from + lifetimeSeconds * SECOND;
+  if (format === 'milliseconds') return { expiresAt: at };
+  return { expiresAt: format === 'seconds' ? Math.floor(at / SECOND) : new Date(at).toISOString() };
+}
+
+/** Returns the facts of a registration in the app's answer. An answer without a time has the asked one. */
+function factsIn({ webhooks }: Registration, value: Json, from: number): HookFacts {
+  const { expires, keep } = webhooks.register.create;
+  const kept: Record<string, string> = {};
+  for (const [name, path] of Object.entries(keep)) {
+    const one = valueAt(value, path);
+    if (typeof one === 'string' || typeof one === 'number') kept[name] = String(one);
+  }
+  if (!expires) return { kept };
+  const asked = expires.lifetimeSeconds === undefined ? undefined : from + expires.lifetimeSeconds * SECOND;
+  const until = parseTime(valueAt(value, expires.at), expires.format) ?? asked;
+  return { kept, ...(until === undefined ? {} : { lifetime: { from, until } }) };
 }
 
 /** Removes one registration. A registration that the app no longer knows counts as removed. */
@@ -168,20 +232,25 @@ export async function remove(
   { topic, id }: Pick<Registered, 'topic' | 'id'>,
 ): Promise<void> {
   const { action, param, input } = found.webhooks.register.delete;
+  const kept = openHook(context, found.source)?.facts?.[id]?.kept ?? {};
   try {
     const filled = await inputOf(context, found, {
       input,
       topicName: topic,
-      names: { id, topic: topic === '*' ? '' : topic },
+      names: { ...kept, id, topic: topic === '*' ? '' : topic },
     });
     await call(context, found, {
       actionId: action,
       input: { ...filled, ...(param === undefined ? {} : { [param]: id }) },
     });
   } catch (error) {
-    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-    if (status !== 404 && status !== 410) throw error;
+    if (!isGone(error)) throw error;
   }
+}
+
+function isGone(error: unknown): boolean {
+  const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+  return status === 404 || status === 410;
 }
 
 /**
@@ -201,7 +270,7 @@ async function inputOf(
   },
 ): Promise<JsonObject> {
   const field = fieldsOf(openCredential(context, connector, credential));
-  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === topicName);
+  const topic = topicsOf(webhooks, source.scope).find((one) => one.topic === topicName);
   const value = (name: string): Json | undefined => {
     const own = topic?.values[name];
     return names[name] ?? (own === undefined ? field(name) : fillTemplate(own, (part) => field(part) ?? ''));
@@ -239,7 +308,7 @@ function withCredential<T>(
 }
 
 function actionOf(connector: Connector, actionId: string): Action {
-  const action = connector.internal.get(actionId) ?? connector.actions.get(actionId);
+  const action = ownAction(connector, actionId);
   if (action) return action;
   throw new Error(`${connector.connectorId} has no action ${actionId}.`);
 }

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { credentialOf } from '../../actions/example-replay.ts';
 import type { Connector } from '../../connectors/catalog.ts';
-import { SCOPES_OF_EVENTS } from '../../connectors/event-scopes.ts';
 import { type Webhooks } from '../../connectors/events-format.ts';
 import type { HookExample } from '../../connectors/examples-format.ts';
 import type { Fault } from '../../lib/errors.ts';
+import { eventScopesOf } from '../../connectors/source-model.ts';
 import { eventsIn, interpretEvent } from './hook-events.ts';
-import { bodyOf, isGenuine, type HookRequest } from './verify.ts';
+import { bodyOf, type HookRequest } from './hook-request.ts';
+import { publicKeysIn } from './public-key.ts';
+import { createVerifier } from './verify.ts';
 
 type Expected = HookExample['expect']['events'][number];
 
@@ -22,7 +24,9 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
   if (Array.isArray(value)) return value;
   const { expect } = example;
   const request = toRequest(example);
-  const genuine = isGenuine(webhooks.verify, request, { value, now: Date.parse(example.at) });
+  const keys = publicKeysIn(example.keys);
+  const isGenuine = createVerifier(webhooks.verify, { value, fetchKeys: async () => keys });
+  const genuine = await isGenuine(request, Date.parse(example.at));
   if (genuine !== expect.genuine)
     return [{ field: 'expect.genuine', rule: `should be ${expect.genuine}, is ${genuine}` }];
   if (!genuine) return [];
@@ -52,7 +56,7 @@ async function eventsOf(
   }: { example: HookExample; event: { topic: string; body: Parameters<typeof interpretEvent>[2]['body'] } },
 ): Promise<Expected[]> {
   const events: Expected[] = [];
-  for (const one of scope === undefined ? SCOPES_OF_EVENTS : [scope]) {
+  for (const one of scope === undefined ? eventScopesOf(connector) : [scope]) {
     const interpretation = await interpretEvent(connector, webhooks, { ...event, scope: one });
     if (interpretation.kind === 'nothing') continue;
     if (interpretation.kind === 'changed') events.push({ event: 'changed' });

@@ -12,7 +12,9 @@ import type { Db, Tables } from '../../store/schema.ts';
 import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';
 import { toSource, type Source } from '../source.ts';
-import { createVerifier, type Verifier } from './verify.ts';
+import { createKeyReader } from './fetch-keys.ts';
+import type { FetchKeys } from './public-key.ts';
+import { createVerifier, type Verifier, type VerifierValues } from './verify.ts';
 
 /** App that posts webhooks to an address of ours, with the values that its signature check requires. */
 export interface HookSender {
@@ -23,6 +25,8 @@ export interface HookSender {
   account: string | undefined;
   /** The check of the connector's signature scheme. */
   isGenuine: Verifier;
+  /** Values that templates of the scheme and of the challenge name. */
+  value: VerifierValues['value'];
   /** The token in the path of its address. */
   token: string;
   /** Rows that this sender was built from; see isCurrent(). */
@@ -54,13 +58,17 @@ export interface HookSenders {
   reload(sender: HookSender): Promise<HookSender>;
 }
 
-type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'credentialMemory'>;
+type SenderContext = Pick<
+  Context,
+  'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'credentialMemory' | 'outbound'
+>;
 
 export function createHookSenders(context: SenderContext): HookSenders {
+  const fetchKeys = createKeyReader(context);
   const cache = createTtlCache<HookSender>({ ttlMs: CACHED_MS, max: MAX_CACHED, clock: context.clock });
   // The cache key is the token, because its hash costs as much as checking a signature.
   const get = (connectorId: string, token: string): Promise<HookSender> =>
-    cache.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
+    cache.get(`${connectorId} ${token}`, () => readSender(context, { connectorId, token, fetchKeys }));
   const reload = ({ source: { connectorId }, token }: HookSender): Promise<HookSender> => {
     cache.delete(`${connectorId} ${token}`);
     return get(connectorId, token);
@@ -87,22 +95,17 @@ export function isCurrent({ row }: HookSender, now: SenderRow | undefined): bool
   );
 }
 
-async function readSender(context: SenderContext, connectorId: string, token: string): Promise<HookSender> {
+async function readSender(
+  context: SenderContext,
+  { connectorId, token, fetchKeys }: { connectorId: string; token: string; fetchKeys: FetchKeys },
+): Promise<HookSender> {
   const hash = hashToken(context.hashKey, token);
   const row = await senderRows(context.db).where('hook_hash', '=', hash).executeTakeFirst();
   const source = row && toSource(row);
   const connector = source && context.catalog.connector(source.environment, connectorId);
   const webhooks = connector?.definition.webhooks;
   if (!source || source.connectorId !== connectorId || source.status === 'ending') throw unknownAddress();
-  // A custom connector may return, so the app is asked to try again.
-  if (!connector)
-    throw new GatehouseError(
-      'unavailable',
-      'The connector of this address is missing now. Try again later.',
-      {
-        headers: { 'Retry-After': AGAIN_SECONDS },
-      },
-    );
+  if (!connector) throw missingConnector();
   if (!webhooks) throw unknownAddress();
   const credential = await findConnection(context.db, source.environment, source.credentialId);
   const known = credential ? await keysOf(context, connector, credential) : () => undefined;
@@ -113,7 +116,8 @@ async function readSender(context: SenderContext, connectorId: string, token: st
     connector,
     webhooks,
     account: credential?.account?.id,
-    isGenuine: createVerifier(webhooks.verify, value),
+    isGenuine: createVerifier(webhooks.verify, { value, fetchKeys }),
+    value,
     token,
     row,
   };
@@ -123,7 +127,15 @@ export function unknownAddress(): GatehouseError {
   return new GatehouseError('not_found', 'No webhook is expected at this address.');
 }
 
-function senderRows(db: Db) {
+/** Returns the answer for a custom connector that is gone. It may return, so the app is asked to try again. */
+export function missingConnector(): GatehouseError {
+  return new GatehouseError('unavailable', 'The connector of this address is missing now. Try again later.', {
+    headers: { 'Retry-After': AGAIN_SECONDS },
+  });
+}
+
+/** Selects the rows that senders are built from. */
+export function senderRows(db: Db) {
   return db
     .selectFrom('sources')
     .leftJoin('credentials', 'credentials.credential_id', 'sources.credential_id')

@@ -80,7 +80,14 @@ test('a change reads the keys of its record only, among any number of records', 
   const at = app.clock.now();
   const change = (email: string) =>
     context.db.transaction().execute(async (tx) => {
-      const unified = { id: 'o1', remoteId: 'o1', createdAt: at, updatedAt: at, body: { email } };
+      const unified = {
+        id: 'o1',
+        remoteId: 'o1',
+        createdAt: at,
+        updatedAt: at,
+        body: { email },
+        state: email,
+      };
       await recordChanges(tx, context, {
         source: toSource(row),
         observations: [{ unified, topic: 'updated' }],

@@ -18,6 +18,9 @@ const CHALLENGES = {
   'posting-header': '{value: header:X-Check, as: json, member: validation}',
   getting: "{method: GET, value: 'query:hub.challenge'}",
   'getting-json': '{method: GET, value: query:crc, as: json, member: response}',
+  'posting-signed': '{value: body:payload.plain, as: json, member: plain, signed: {member: encrypted}}',
+  'getting-signed':
+    '{method: GET, value: query:crc_token, as: signed, signed: {member: response_token, encoding: base64, prefix: sha256=}}',
 };
 type Asking = keyof typeof CHALLENGES;
 
@@ -180,6 +183,26 @@ test.each<[where: string, Asking, Asked, contentType: string, unknown]>([
     expect(await stored()).toEqual([]);
   },
 );
+
+test('a challenge is answered with an HMAC, alone or next to its value', async () => {
+  const posting = await listenTo('posting-signed');
+  const value = 'qgg8vlvZRS6UYooatFL8Aw';
+  const hmac = (secret: string) => createHmac('sha256', secret).update(value);
+  const posted = await send('POST', posting.path, { body: { payload: { plain: value } } });
+  expect(posted.body).toEqual({ plain: value, encrypted: hmac(posting.secret).digest('hex') });
+  const getting = await listenTo('getting-signed');
+  const asked = await send('GET', `${getting.path}?crc_token=${value}`);
+  expect(asked.body).toEqual({ response_token: `sha256=${hmac(getting.secret).digest('base64')}` });
+  expect(await stored()).toEqual([]);
+});
+
+test('a challenge that could be the content of a webhook is not signed', async () => {
+  const { path } = await listenTo('posting-signed');
+  for (const plain of ['v0:1763629200:{"what":"made"}', '{}', 'a b', 'x'.repeat(301)]) {
+    const answer = await send('POST', path, { body: { payload: { plain } } });
+    expect([answer.status, answer.text('code')]).toEqual([400, 'invalid_request']);
+  }
+});
 
 test('a long challenge is answered with its first thousand characters', async () => {
   const posting = await listenTo('posting-json');

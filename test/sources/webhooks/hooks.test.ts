@@ -77,6 +77,8 @@ webhooks:
       - {topic: order.made, event: created, except: {kind: draft}}
       - {topic: order.changed, event: updated}
       - {topic: order.gone, event: deleted}
+      - {topic: order.settled, event: deleted, where: {how: void}}
+      - {topic: order.settled, event: updated, where: {how: paid}}
     commerce/products:
       - {topic: catalogue.changed, event: changed}
   register:
@@ -224,7 +226,9 @@ let subscription: Awaited<ReturnType<typeof subscribe>>;
 test('all topics are registered at once, and the secret of the app is stored', async () => {
   subscription = await subscribe(connectionId);
   expect(subscription.source).toBe('native');
-  expect(hooks).toMatchObject([{ topics: ['order.made', 'order.changed', 'order.gone'], status: 'on' }]);
+  expect(hooks).toMatchObject([
+    { topics: ['order.made', 'order.changed', 'order.gone', 'order.settled'], status: 'on' },
+  ]);
 });
 
 test('an event with only an id is published with the present record', async () => {
@@ -268,6 +272,26 @@ test('a deletion is published with the id', async () => {
   expect(published(subscription).at(-1)).toEqual([
     'deleted',
     { id: expect.any(String), remoteId: 'ord_1', deletedAt: expect.stringMatching(/Z$/) },
+  ]);
+});
+
+test('where chooses among the entries of one topic, which is registered once', async () => {
+  const before = published(subscription).length;
+  const publishedNow = () => published(subscription).slice(before);
+  saveOrder('ord_settled', '7.00');
+  await send(hooks[0], { what: 'order.made', which: 'ord_settled' });
+  await until(() => publishedNow().length === 1);
+  saveOrder('ord_settled', '8.00');
+  await send(hooks[0], { what: 'order.settled', which: 'ord_settled', how: 'postponed' });
+  await settled();
+  await send(hooks[0], { what: 'order.settled', which: 'ord_settled', how: 'paid' });
+  await until(() => publishedNow().length === 2);
+  await send(hooks[0], { what: 'order.settled', which: 'ord_settled', how: 'void' });
+  await until(() => publishedNow().length === 3);
+  expect(publishedNow()).toMatchObject([
+    ['created', { totalPrice: '7.00' }],
+    ['updated', { totalPrice: '8.00' }],
+    ['deleted', { remoteId: 'ord_settled' }],
   ]);
 });
 

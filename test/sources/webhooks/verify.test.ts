@@ -2,15 +2,30 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { webhooks, type HookVerification } from '../../../src/connectors/events-format.ts';
-import { bodyOf, isGenuine, textAt, type HookRequest } from '../../../src/sources/webhooks/verify.ts';
+import { verify as schemes, type HookVerification } from '../../../src/connectors/verify-format.ts';
+import { bodyOf, textAt, type HookRequest } from '../../../src/sources/webhooks/hook-request.ts';
+import { createVerifier, type VerifierValues } from '../../../src/sources/webhooks/verify.ts';
 
 const NOW = Date.parse('2026-11-20T09:00:00Z');
 const ADDRESS = 'https://gatehouse.example.com/hooks/app/token';
 
 /** Returns a scheme as in a connector file, with the format's defaults. */
 function scheme(verify: object): HookVerification {
-  return webhooks.shape.verify.parse(verify);
+  return schemes.parse(verify);
+}
+
+const NO_KEYS = async () => [];
+
+function isGenuine(
+  verify: HookVerification,
+  given: HookRequest,
+  {
+    value,
+    now,
+    fetchKeys = NO_KEYS,
+  }: Pick<VerifierValues, 'value'> & Partial<VerifierValues> & { now: number },
+): boolean | Promise<boolean> {
+  return createVerifier(verify, { value, fetchKeys })(given, now);
 }
 
 function request(body: string | Buffer, headers: Record<string, string> = {}, url = ADDRESS): HookRequest {
@@ -46,6 +61,28 @@ describe('published examples are genuine, and changed ones are not', () => {
     expect(judge('Hello, World!', signature.replace('sha256=', ''))).toBe(false);
     expect(judge('Hello, World!', signature.slice(0, -1))).toBe(false);
     expect(judge('Hello, World!', '')).toBe(false);
+  });
+
+  test('Twilio: the address and the form fields, sorted by name', () => {
+    const twilio = scheme({
+      type: 'hmac',
+      algorithm: 'sha1',
+      key: '{authToken}',
+      encoding: 'base64',
+      header: 'X-Twilio-Signature',
+      content: '{url}{sortedForm}',
+    });
+    const body =
+      'To=%2B18005551212&CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309';
+    const headers = {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=',
+    };
+    const judge = (given: string, url = 'https://mycompany.com/myapp.php?foo=1&bar=2') =>
+      isGenuine(twilio, request(given, headers, url), { value: named({ authToken: '12345' }), now: NOW });
+    expect(judge(body)).toBe(true);
+    expect(judge(body.replace('Digits=1234', 'Digits=1235'))).toBe(false);
+    expect(judge(body, 'https://mycompany.com/myapp.php?foo=1')).toBe(false);
   });
 
   test('Slack: version, time and body, five minutes', () => {
