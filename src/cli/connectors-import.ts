@@ -1,33 +1,32 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { faultLine } from '../connectors/catalog.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import { overlayOf, overlayPath } from '../connectors/overlay.ts';
 import { parseConnector, parseWithOverlay } from '../connectors/parse.ts';
-import { CATALOG_FOLDER } from '../package.ts';
-import { thrownMessage } from '../lib/errors.ts';
 import { changesBetween } from '../openapi/changes.ts';
 import { connectorText, readNote, type ImportNote } from '../openapi/connector-text.ts';
-import { importOpenApi, MEBIBYTE, type Imported } from '../openapi/import.ts';
+import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
+import { importOpenApi, type Imported } from '../openapi/import.ts';
+import { printNextSteps, requireOwnId, writeWhole } from './connector-folder.ts';
 import { CommandError } from './faults.ts';
 import { printImport, type ImportResult } from './import-report.ts';
 
-const MAX_BYTES = 64 * MEBIBYTE;
 /** The exit code of an import that would break callers. */
 const BREAKING = 3;
+
+export type Include = ImportNote['include'];
 
 export interface ImportCommand {
   document: string;
   into: string;
   id: string | undefined;
   /** Chooses operations; where it is empty, a second import takes the choice of the first. */
-  include: ImportNote['include'];
-  acceptBreaking: boolean;
-  overwrite: boolean;
-  dryRun: boolean;
-  json: boolean;
+  include: Include;
+  acceptBreaking?: boolean;
+  overwrite?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
 }
 
 /** A connector file that exists already. */
@@ -45,17 +44,16 @@ interface Existing {
  * @throws CommandError, GatehouseError with the places of the faults.
  */
 export async function importConnector(command: ImportCommand): Promise<number> {
-  const { document, into, acceptBreaking, dryRun, json } = command;
+  const { document, into, acceptBreaking = false, dryRun = false, json = false } = command;
   const fileOf = (id: string) => join(into, id, 'connector.yaml');
   let existing: Existing | undefined;
   const imported = importOpenApi(readDocument(document), {
     id: command.id,
     include: Object.values(command.include).some((list) => list !== undefined) ? command.include : undefined,
-    maxBytes: MAX_BYTES,
+    maxBytes: MAX_FILE_BYTES,
     readFile: fileReader(document),
     previous(id) {
-      if (existsSync(join(CATALOG_FOLDER, id)))
-        throw new CommandError(`There is a built-in connector "${id}". Choose another id with --id.`);
+      requireOwnId(id);
       existing = readExisting(fileOf(id), command);
       return existing && { actions: existing.imported.actions, include: existing.note.include };
     },
@@ -74,38 +72,9 @@ export async function importConnector(command: ImportCommand): Promise<number> {
     );
   const result: ImportResult = { connectorId, file, written: isWritten, report: imported.report, changes };
   printImport(result, { json, isBreaking, dryRun });
+  if (isWritten && !existing && !json)
+    printNextSteps(file, `Put your changes into ${overlayPath(file)}, which a second import keeps.`);
   return isBreaking ? BREAKING : 0;
-}
-
-/** Reads the document; a device or a pipe could be endless. */
-function readDocument(path: string): string {
-  try {
-    const { size } = requireFile(path);
-    if (size > MAX_BYTES)
-      throw new Error(`is ${Math.ceil(size / MEBIBYTE)} MiB; a document has at most 64 MiB`);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new CommandError(`Cannot read ${path}: ${thrownMessage(error)}`);
-  }
-}
-
-function requireFile(path: string) {
-  const found = statSync(path);
-  if (!found.isFile()) throw new Error('is no file');
-  return found;
-}
-
-/** Returns the reader of files in the document's own folder. Links are resolved before the folder is compared. */
-function fileReader(document: string): (path: string) => string {
-  const folder = realpathSync(dirname(resolve(document)));
-  return (path) => {
-    const real = realpathSync(resolve(folder, path));
-    if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
-      throw new Error('the file is outside of the folder of the document');
-    const { size } = requireFile(real);
-    if (size > MAX_BYTES) throw new Error('the file is over 64 MiB');
-    return readFileSync(real, 'utf8');
-  };
 }
 
 /**
@@ -155,17 +124,4 @@ function isSame({ imported, note, isUnchanged }: Existing, { definition, include
     JSON.stringify(note.include) === JSON.stringify(include) &&
     same(imported) === same(definition)
   );
-}
-
-/** Writes a file whole or not at all: two imports at once leave the text of one of them. */
-async function writeWhole(file: string, content: string): Promise<void> {
-  const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
-  try {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(draft, content);
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw new CommandError(`Cannot write ${file}: ${thrownMessage(error)}`);
-  }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { JsonObject } from '../lib/json.ts';
 
 /* A person's changes to a connector file, in a file next to it that no import touches. */
 
@@ -41,8 +42,31 @@ export function merged(value: unknown, overlay: unknown): unknown {
   return Object.fromEntries(members);
 }
 
+/**
+ * Returns an overlay without its changes of actions that a file does not have. They may have been actions of an
+ * earlier file, and apply again when these return. An entry with a `request` is an action of its own.
+ */
+export function fittingOverlay(
+  overlay: JsonObject,
+  file: unknown,
+): { overlay: JsonObject; unused: string[] } {
+  const { actions } = overlay;
+  if (!isObject(actions)) return { overlay, unused: [] };
+  const known = isObject(file) && isObject(file['actions']) ? file['actions'] : {};
+  const fits = ([id, change]: [string, unknown]) =>
+    Object.hasOwn(known, id) || (isObject(change) && change['request'] !== undefined);
+  const unused = Object.entries(actions).filter((entry) => !fits(entry));
+  const used = Object.fromEntries(Object.entries(actions).filter(fits));
+  return { overlay: { ...overlay, actions: used }, unused: unused.map(([id]) => id) };
+}
+
+/** Returns whether an overlay sets the member at a dotted path of the file that it was merged into. */
+export function setsMember(overlay: unknown, file: unknown, path: string): boolean {
+  return depthOf(overlay, path) >= Math.max(1, depthOf(file, path));
+}
+
 /** Returns how many members of a dotted path a value has, from its top. */
-export function depthOf(value: unknown, path: string): number {
+function depthOf(value: unknown, path: string): number {
   let at = value;
   let depth = 0;
   for (const name of path.split('.')) {

@@ -4,7 +4,7 @@ import { toCached, type CachedDefinition } from '../connectors/definition-cache.
 import type { FileFault } from '../connectors/file-fault.ts';
 import type { Overlay } from '../connectors/overlay.ts';
 import { parseWithOverlay, parseYaml } from '../connectors/parse.ts';
-import { DEPTH_RULE, IN_FOLDER, sizeRule } from './size.ts';
+import { DEPTH_RULE, WHOLE_API, sizeRule } from './size.ts';
 
 /** The texts of a connector of the folder. */
 export interface FolderTexts {
@@ -41,7 +41,7 @@ function read(texts: FolderTexts): { definition?: CachedDefinition; faults: File
   for (const one of [{ file, text }, ...(overlay ? [overlay] : [])]) {
     const value = parseYaml(one.text, one.file);
     if ('faults' in value) return { faults: value.faults };
-    const rule = sizeRule(value.value, IN_FOLDER);
+    const rule = sizeRule(value.value, WHOLE_API);
     if (rule !== undefined) return { faults: [{ file: one.file, path: '', rule }] };
   }
   const parsed = parseWithOverlay(texts);

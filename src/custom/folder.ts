@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Base } from '../base.ts';
-import { faultLine, type ChangeableCatalog, type Connector } from '../connectors/catalog.ts';
+import { faultLine, type ChangeableCatalog, type Connector, type MapBounded } from '../connectors/catalog.ts';
 import { lazyConnector } from '../connectors/compile.ts';
 import {
   cacheName,
@@ -16,7 +16,10 @@ import { createLoop } from '../runtime/loop.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
 import { listFolder, readText, type FolderEntry } from './folder-files.ts';
 
-type FolderContext = Pick<Base, 'config' | 'log' | 'intervals'> & { readonly catalog: ChangeableCatalog };
+type FolderContext = Pick<Base, 'config' | 'log' | 'intervals'> & {
+  readonly catalog: ChangeableCatalog;
+  readonly mapBounded: MapBounded;
+};
 
 /** Keeps the catalogue of this process equal to the files of the folder of custom connectors. */
 export interface ConnectorFolder {
@@ -40,7 +43,7 @@ interface Known {
 type Cached = ReadonlyMap<string, CachedDefinition>;
 
 export function createConnectorFolder(context: FolderContext): ConnectorFolder {
-  const { config, catalog, log } = context;
+  const { config, catalog, log, mapBounded } = context;
   const folder = config.connectorsFolder;
   let known = new Map<string, Known>();
   let folderFault: string | undefined;
@@ -59,7 +62,8 @@ export function createConnectorFolder(context: FolderContext): ConnectorFolder {
     const { definition, faults } = await readEntry(catalog, entry, cached);
     report(faults, kept.connector ? 'last good version stays' : 'left out');
     if (cached) faultsAtStart += faults.length;
-    const connector = definition ? connectorOf(entry, definition) : kept.connector;
+    else if (definition) log.info({ connectorId: entry.id }, 'custom connector file is used');
+    const connector = definition ? connectorOf(entry, definition, mapBounded) : kept.connector;
     return { stamp: entry.stamp, connector };
   };
 
@@ -154,11 +158,16 @@ async function readEntry(
   }
 }
 
-function connectorOf({ path }: Pick<FolderEntry, 'path'>, { head, text }: CachedDefinition): Connector {
+function connectorOf(
+  { path }: Pick<FolderEntry, 'path'>,
+  { head, text }: CachedDefinition,
+  mapBounded: MapBounded,
+): Connector {
   const hosting = {
     environments: ENVIRONMENTS,
     served: false,
     custom: true,
+    mapBounded,
     recorded: recordedBeside(path),
   };
   return lazyConnector(head, hosting, text);

@@ -1,12 +1,21 @@
 import type { Base } from '../base.ts';
-import type { ChangeableCatalog, Connector } from '../connectors/catalog.ts';
+import type { ChangeableCatalog, Connector, MapBounded } from '../connectors/catalog.ts';
 import { checkerHash } from '../connectors/checker.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { lazyConnector } from '../connectors/compile.ts';
 import { createLoop } from '../runtime/loop.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
-import { columnsOf, findNewest, readNumbers, readRevisions, type Version } from './rows.ts';
+import type { Builds } from './builds.ts';
+import type { Columns } from './definition.ts';
+import { overlayIn, sourceOf } from './parts.ts';
+import { makeFromParts } from './make.ts';
+import { findNewest, readNumbers, readRevisions, type Version } from './rows.ts';
 
-type LiveContext = Pick<Base, 'db' | 'log' | 'intervals'> & { readonly catalog: ChangeableCatalog };
+type LiveContext = Pick<Base, 'db' | 'log' | 'intervals'> & {
+  readonly catalog: ChangeableCatalog;
+  readonly mapBounded: MapBounded;
+  readonly builds: Builds;
+};
 
 /** Keeps the catalogue of this process equal to the stored connectors. */
 export interface CustomConnectors {
@@ -85,21 +94,22 @@ async function loadAll(context: LiveContext, environment: Environment, known: Lo
 
 /** Returns a stored version as a connector; undefined when it breaks a rule of this release. */
 async function connectorOf(
-  { db, log }: LiveContext,
+  context: LiveContext,
   environment: Environment,
   version: Version,
 ): Promise<Connector | undefined> {
+  const { db, mapBounded } = context;
   const { connectorId, head, definition } = version;
-  const hosting = { environments: [environment], served: false, custom: true, recorded: () => [] };
+  const hosting = {
+    environments: [environment],
+    served: false,
+    custom: true,
+    mapBounded,
+    recorded: () => [],
+  };
   if (version.checker === checkerHash()) return lazyConnector(head, hosting, () => definition);
-  const { readDefinition } = await import('./definition.ts');
-  const read = readDefinition(version.source, connectorId, connectorId);
-  if (!read.definition) {
-    const [fault] = read.faults;
-    log.error({ environment, connectorId, fault, faults: read.faults.length }, 'custom connector left out');
-    return undefined;
-  }
-  const columns = columnsOf(read.definition, version.kind);
+  const columns = await checkAgain(context, environment, version);
+  if (!columns) return undefined;
   await db
     .updateTable('custom_connector_versions')
     .set(columns)
@@ -108,4 +118,20 @@ async function connectorOf(
     .where('version', '=', version.version)
     .execute();
   return lazyConnector(head, hosting, () => columns.definition);
+}
+
+/** Checks a version by the code of this release. Undefined, with a line of the log, when it is faulty now. */
+async function checkAgain(
+  context: LiveContext,
+  environment: Environment,
+  { connectorId, kind, source, overlay }: Version,
+): Promise<Columns | undefined> {
+  const parts = { kind, source: sourceOf(source), overlay: overlayIn(overlay) };
+  try {
+    return (await makeFromParts(context, environment, { parts, id: connectorId })).columns;
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.code !== 'invalid_request') throw error;
+    context.log.error({ environment, connectorId, fault: error.message }, 'custom connector left out');
+    return undefined;
+  }
 }

@@ -2,13 +2,15 @@ import { connectorNotFound, type ChangeableCatalog } from '../connectors/catalog
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Context } from './context.ts';
-import { requireDefinition, type Definition, type Source } from './definition.ts';
+import type { Columns } from './definition.ts';
+import type { ImportInclude } from './import-request.ts';
 import {
-  columnsOf,
+  deleteOldVersions,
   findNewest,
   findStored,
   findVersion,
   forgetRemote,
+  MAX_VERSIONS,
   raiseRevision,
   type ConnectorKey,
   type Stored,
@@ -17,20 +19,34 @@ import {
 
 /** Limit of an environment's custom connectors, because every process holds all of them. */
 const MAX_CONNECTORS = 500;
-/** Versions that are stored of a connector; older ones are deleted. */
-const MAX_VERSIONS = 100;
 
-/** A new definition with the caller's label. */
-interface Change {
-  source: Source;
+/** A new version of a custom connector. */
+export interface Change {
+  /** The caller's label. */
   caller: string;
-  /** The MCP server whose tools are the actions, stored in the same transaction; absent for a connector file. */
-  remote?: { save(tx: Tx): Promise<void> };
+  /**
+   * Builds the version that follows `before`; undefined stores nothing. It is called again when another change was
+   * stored in between.
+   */
+  make(before: Version | undefined): Promise<Made | undefined>;
+  /**
+   * The MCP server whose tools are the actions, stored in the same transaction. `stays`: as it is, if there is one.
+   * Absent for another kind of connector.
+   */
+  remote?: { save(tx: Tx): Promise<void> } | 'stays';
+}
+
+/** A checked version, as it is stored. */
+export interface Made {
+  connectorId: string;
+  columns: Columns;
+  /** The choice of operations of an imported document. */
+  include?: ImportInclude | undefined;
 }
 
 /** Stores the origin of a definition: a remote server, or none. */
 async function saveOrigin(tx: Tx, key: ConnectorKey, { remote }: Change): Promise<void> {
-  await (remote ? remote.save(tx) : forgetRemote(tx, key));
+  if (remote !== 'stays') await (remote ? remote.save(tx) : forgetRemote(tx, key));
 }
 
 /**
@@ -42,8 +58,9 @@ export async function createConnector(
   environment: ConnectorKey['environment'],
   change: Change,
 ): Promise<{ connectorId: string; version: number }> {
-  const made = requireDefinition(change.source);
-  const connectorId = made.file.id;
+  const made = await change.make(undefined);
+  if (!made) throw new Error('A new connector has a definition.');
+  const { connectorId } = made;
   assertFree(context.catalog, connectorId);
   const key = { environment, connectorId };
   const version = await context.db.transaction().execute(async (tx) => {
@@ -52,35 +69,62 @@ export async function createConnector(
     if (row?.deleted_at === null) throw connectorExists(connectorId, 'Change it with PUT.');
     await assertRoom(tx, key);
     await saveOrigin(tx, key, change);
-    return insertVersion(context, tx, { key, made, change, before: row?.version ?? 0 });
+    return insertVersion(context, tx, { key, made, caller: change.caller, before: row?.version ?? 0 });
   });
   await context.customConnectors.refresh();
   return { connectorId, version };
 }
 
+/** Changes of a connector by others, after which a change is built again. */
+const MAX_CONFLICTS = 5;
+
 /**
  * Stores a new version of a custom connector. An equal definition makes no version.
- * @throws GatehouseError `invalid_request`, `connector_not_found`
+ * @throws GatehouseError `invalid_request`, `connector_not_found`, `unavailable` while others change it all the time
  */
 export async function changeConnector(
   context: Context,
   key: ConnectorKey,
   change: Change,
-): Promise<{ connectorId: string; version: number }> {
-  await requireStored(context.db, key);
-  const made = requireDefinition(change.source, key.connectorId);
-  const version = await context.db.transaction().execute(async (tx) => {
-    await raiseRevision(tx, key.environment);
-    const before = await findNewest(tx, key);
+): Promise<{ connectorId: string; version: number; before: Version }> {
+  for (let attempt = 0; attempt <= MAX_CONFLICTS; attempt++) {
+    const before = await findNewest(context.db, key);
     if (!before) throw connectorNotFound(key.connectorId, []);
+    // Building may take seconds, so it happens before the transaction.
+    const made = await change.make(before);
+    const version = made ? await storeAfter(context, key, { before, made, change }) : before.version;
+    if (version === undefined) continue;
+    await context.customConnectors.refresh();
+    return { connectorId: key.connectorId, version, before };
+  }
+  throw new GatehouseError('unavailable', `Others change "${key.connectorId}" all the time. Try again.`);
+}
+
+/** Stores the version after `before`. Returns its number, or undefined when another version came in between. */
+async function storeAfter(
+  context: Context,
+  key: ConnectorKey,
+  { before, made, change }: { before: Version; made: Made; change: Change },
+): Promise<number | undefined> {
+  return context.db.transaction().execute(async (tx) => {
+    await raiseRevision(tx, key.environment);
+    const newest = await findStored(tx, key);
+    if (!newest) throw connectorNotFound(key.connectorId, []);
+    if (newest.version !== before.version) return undefined;
     await saveOrigin(tx, key, change);
-    const isKnown = before.fingerprint === made.fingerprint && before.kind === kindOf(change);
-    return isKnown
+    return isSame(before, made)
       ? before.version
-      : insertVersion(context, tx, { key, made, change, before: before.version });
+      : insertVersion(context, tx, { key, made, caller: change.caller, before: before.version });
   });
-  await context.customConnectors.refresh();
-  return { connectorId: key.connectorId, version };
+}
+
+function isSame(before: Version, { columns, include }: Made): boolean {
+  return (
+    before.fingerprint === columns.fingerprint &&
+    before.kind === columns.kind &&
+    before.overlay === columns.overlay &&
+    JSON.stringify(before.include) === JSON.stringify(include)
+  );
 }
 
 /**
@@ -120,7 +164,7 @@ export async function requireVersion(db: DbOrTx, key: ConnectorKey & { version: 
   if (found) return found;
   throw new GatehouseError(
     'connector_version_not_found',
-    `The connector "${key.connectorId}" has no version ${key.version}. It may have been deleted, because the newest ${MAX_VERSIONS} are stored.`,
+    `The connector "${key.connectorId}" has no version ${key.version}. It may have been deleted, because at most the newest ${MAX_VERSIONS} are stored.`,
   );
 }
 
@@ -161,23 +205,20 @@ function findRow(tx: Tx, { environment, connectorId }: ConnectorKey) {
     .executeTakeFirst();
 }
 
-function kindOf({ remote }: Change): Version['kind'] {
-  return remote ? 'mcp' : 'definition';
-}
-
 /** Stores the version after `before`, and makes it the newest. */
 async function insertVersion(
   { clock }: Pick<Context, 'clock'>,
   tx: Tx,
-  { key, made, change, before }: { key: ConnectorKey; made: Definition; change: Change; before: number },
+  { key, made, caller, before }: { key: ConnectorKey; made: Made; caller: string; before: number },
 ): Promise<number> {
   const now = clock.now();
   const version = before + 1;
   const id = { environment: key.environment, connector_id: key.connectorId };
-  const created = { created_at: now, created_by: change.caller };
+  const created = { created_at: now, created_by: caller };
+  const import_settings = made.include === undefined ? null : JSON.stringify(made.include);
   await tx
     .insertInto('custom_connector_versions')
-    .values({ ...id, version, ...columnsOf(made, kindOf(change)), ...created })
+    .values({ ...id, version, ...made.columns, import_settings, ...created })
     .execute();
   await tx
     .insertInto('custom_connectors')
@@ -186,11 +227,6 @@ async function insertVersion(
       c.columns(['environment', 'connector_id']).doUpdateSet({ version, updated_at: now, deleted_at: null }),
     )
     .execute();
-  await tx
-    .deleteFrom('custom_connector_versions')
-    .where('environment', '=', key.environment)
-    .where('connector_id', '=', key.connectorId)
-    .where('version', '<=', version - MAX_VERSIONS)
-    .execute();
+  await deleteOldVersions(tx, key, version);
   return version;
 }

@@ -1,11 +1,9 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
-import { checkerHash } from '../connectors/checker.ts';
-import { toCached } from '../connectors/definition-cache.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import type { Definition } from './definition.ts';
+import { importInclude, type ImportInclude } from './import-request.ts';
 
 type VersionRow = Selectable<Tables['custom_connector_versions']>;
 
@@ -18,7 +16,7 @@ export interface ConnectorKey {
 /** The facts of a version, without its texts. Times are epoch milliseconds. */
 export type VersionFacts = ReturnType<typeof toFacts>;
 
-/** A version with its source, and the checked file as JSON text. */
+/** A version with its source, its overlay and the checked file, each as JSON text. */
 export type Version = ReturnType<typeof toVersion>;
 
 /** A custom connector that exists: the facts of its newest version, and its own times. */
@@ -33,7 +31,6 @@ const head = z.object({
   description: z.string(),
   categories: z.array(z.string()),
 });
-const source = z.union([z.string(), z.record(z.string(), z.json())]);
 const origins = z.array(z.string());
 
 const FACTS = [
@@ -49,7 +46,7 @@ const FACTS = [
   'v.created_by',
 ] as const;
 
-function toFacts(row: Omit<VersionRow, 'source' | 'definition'>) {
+function toFacts(row: Omit<VersionRow, 'source' | 'overlay' | 'definition' | 'import_settings'>) {
   return {
     connectorId: row.connector_id,
     version: row.version,
@@ -64,24 +61,13 @@ function toFacts(row: Omit<VersionRow, 'source' | 'definition'>) {
 }
 
 function toVersion(row: VersionRow) {
-  return { ...toFacts(row), source: source.parse(JSON.parse(row.source)), definition: row.definition };
+  const { source, overlay, definition } = row;
+  return { ...toFacts(row), source, overlay, definition, include: includeIn(row.import_settings) };
 }
 
-/** Returns the columns of a checked definition. */
-export function columnsOf(
-  { file, fingerprint, origins: addresses, source: given }: Definition,
-  kind: VersionRow['kind'],
-) {
-  const cached = toCached(file);
-  return {
-    kind,
-    source: JSON.stringify(given),
-    head: JSON.stringify(cached.head),
-    definition: cached.text(),
-    checker: checkerHash(),
-    fingerprint,
-    origins: JSON.stringify(addresses),
-  } as const;
+/** Returns the choice of operations of an import; undefined for other versions. */
+function includeIn(settings: string | null): ImportInclude | undefined {
+  return settings === null ? undefined : importInclude.parse(JSON.parse(settings));
 }
 
 /** Returns the number of the last change of each environment; none where nothing was ever changed. */
@@ -203,5 +189,37 @@ export async function forgetRemote(tx: Tx, { environment, connectorId }: Connect
     .deleteFrom('remote_servers')
     .where('environment', '=', environment)
     .where('connector_id', '=', connectorId)
+    .execute();
+}
+
+/** Versions that are stored of a connector; older ones are deleted. */
+export const MAX_VERSIONS = 100;
+/** Characters of all stored versions of a connector. A whole API has up to 20 million. */
+const MAX_STORED_CHARS = 64 * 1024 * 1024;
+
+/** Deletes the versions beyond the limits. The newest one stays. */
+export async function deleteOldVersions(
+  tx: Tx,
+  { environment, connectorId }: ConnectorKey,
+  newestVersion: number,
+): Promise<void> {
+  const sizes = await tx
+    .selectFrom('custom_connector_versions')
+    .select(['version', sql<number>`length(source) + length(definition)`.as('size')])
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .orderBy('version', 'desc')
+    .execute();
+  let left = MAX_STORED_CHARS;
+  const old = sizes.find(({ version, size }) => {
+    left -= Number(size);
+    return version < newestVersion && (left < 0 || version <= newestVersion - MAX_VERSIONS);
+  });
+  if (!old) return;
+  await tx
+    .deleteFrom('custom_connector_versions')
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .where('version', '<=', old.version)
     .execute();
 }

@@ -8,8 +8,8 @@ export interface SizeLimits {
 
 /** Limits of a file that a caller sends. A body has at most 1 MiB, but anchors of YAML can repeat its parts. */
 export const SENT: SizeLimits = { members: 200_000, characters: 4 * 1024 * 1024 };
-/** Limits of a file of the folder, which may be a whole imported API. */
-export const IN_FOLDER: SizeLimits = { members: 5_000_000, characters: 64 * 1024 * 1024 };
+/** Limits of a file of the folder, or an imported file, which may be a whole API. */
+export const WHOLE_API: SizeLimits = { members: 5_000_000, characters: 64 * 1024 * 1024 };
 
 const MAX_DEPTH = 64;
 

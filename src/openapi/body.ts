@@ -1,5 +1,7 @@
+import { mediaType as MEDIA_TYPE } from '../connectors/format-parts.ts';
 import type { JsonSchema } from '../connectors/format.ts';
 import type { Import, Written } from './context.ts';
+import type { Documents } from './documents.ts';
 import { fieldNameOf, freeName } from './names.ts';
 import { entriesOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
 import { objectMembers, type BodyMember } from './body-members.ts';
@@ -9,7 +11,7 @@ import { formStyle } from './parameter-style.ts';
 import { plainText } from './texts.ts';
 import { isBinary, typeIn } from './types.ts';
 
-type BodyType = 'json' | 'form' | 'multipart' | 'text';
+type BodyType = 'json' | 'form' | 'multipart' | 'text' | 'binary';
 
 /** The body of an operation: its media type and where its schema is. */
 interface Source {
@@ -26,7 +28,7 @@ interface Source {
  * @throws LeftOut for bodies that the format cannot send.
  */
 export function readBody(context: Import, operation: Operation, names: Set<string>): Written {
-  const source = context.isSwagger2 ? swagger2Source(operation) : openApi3Source(context, operation);
+  const source = context.isSwagger2 ? swagger2Source(context, operation) : openApi3Source(context, operation);
   if (!source) return {};
   if (operation.method === 'GET' || operation.method === 'HEAD') {
     if (source.required) throw new LeftOut(`a ${operation.method} request has no body here`);
@@ -48,6 +50,14 @@ function bodyOf(context: Import, source: Source, names: Set<string>): Written {
     const text = { type: 'string', description: 'Content of the request.' };
     return { ...bodyType, body: { [freeName('text', 'body', names)]: asParameter(text, source.required) } };
   }
+  if (type === 'binary') {
+    const nodes = Array.isArray(schema) ? [] : [schema];
+    const content = binaryParameter(context, nodes, {
+      required: source.required,
+      mediaType: source.mediaType,
+    });
+    return { ...bodyType, body: { [freeName('content', 'body', names)]: content } };
+  }
   const members = Array.isArray(schema) ? schema : objectMembers(context, schema, type);
   if (!members) return { ...bodyType, body: wholeBody(context, source, names) };
   const body: Record<string, Written> = {};
@@ -65,8 +75,13 @@ function memberOfBody(context: Import, { type, encoding }: Source, member: BodyM
   const { nodes, name, required } = member;
   const [first] = nodes;
   if (!first) return undefined;
-  if (type !== 'json' && nodes.some((node) => isBinary(context.documents, node))) {
-    if (required) throw new LeftOut(`it uploads a file as ${name}, which connectors cannot send yet`);
+  const isFile = type !== 'json' && nodes.some((node) => isBinary(context.documents, node));
+  if (isFile && type === 'multipart') {
+    const mediaType = memberOf(memberOf(encoding ?? NOTHING, name), 'contentType').value;
+    return binaryParameter(context, nodes, { required, mediaType });
+  }
+  if (isFile) {
+    if (required) throw new LeftOut(`it sends a file as ${name} in a form, which no form can hold`);
     context.reporter.approximate(placeOf(first), `the file ${name} is missing`);
     return undefined;
   }
@@ -75,6 +90,28 @@ function memberOfBody(context: Import, { type, encoding }: Source, member: BodyM
   const style = type === 'json' ? undefined : formStyle(context, first, memberOf(encoding ?? NOTHING, name));
   return { ...asParameter(schema, required), ...(style === undefined ? {} : { style }) };
 }
+
+/** Returns the parameter of a file, or of a list of files. A media type with `*` leaves the file its own. */
+function binaryParameter(
+  { documents }: Import,
+  nodes: Node[],
+  { required, mediaType }: { required: boolean; mediaType: unknown },
+): Written {
+  const isList = nodes.some((node) => typeIn(documents, node) === 'array');
+  const descriptions = nodes.map((node) =>
+    plainText(memberOf(documents.follow(node), 'description').value, 300),
+  );
+  const description = descriptions.find((text) => text !== undefined) ?? (isList ? 'Files.' : 'The content.');
+  const known = MEDIA_TYPE.safeParse(mediaType);
+  return {
+    description,
+    ...(isList ? { type: 'array', items: FILE } : FILE),
+    ...(required ? { required: true } : {}),
+    ...(known.success && !known.data.includes('*') ? { contentType: known.data } : {}),
+  };
+}
+
+const FILE = { type: 'string', format: 'binary' };
 
 const NOTHING: Node = { value: undefined, file: '', pointer: '' };
 
@@ -114,24 +151,32 @@ function openApi3Source({ documents }: Import, { node }: Operation): Source | un
       encoding: memberOf(media, 'encoding'),
     };
   }
+  const [binary] = content.flatMap(([mediaType, entry]) => {
+    const schema = memberOf(documents.follow(entry), 'schema');
+    return isBytes(documents, mediaType, schema) ? [{ mediaType, schema }] : [];
+  });
+  if (binary) return { type: 'binary', ...binary, required, encoding: undefined };
   throw new LeftOut(
     `it sends ${content.map(([mediaType]) => mediaType).join(', ')}, which connectors cannot send yet`,
   );
 }
 
-function swagger2Source({ parameters, consumes }: Operation): Source | undefined {
+function swagger2Source({ documents }: Import, { parameters, consumes }: Operation): Source | undefined {
   const form = parameters.filter((one) => one.in === 'formData');
   const body = parameters.find((one) => one.in === 'body');
   if (body) {
     const mediaType = consumes.find((one) => bodyTypeOf(one) === 'json') ?? consumes[0] ?? 'application/json';
     const type = bodyTypeOf(mediaType);
-    if (type === undefined) throw new LeftOut(`it sends ${mediaType}, which connectors cannot send yet`);
     const required = memberOf(body.node, 'required').value === true;
+    const schema = memberOf(body.node, 'schema');
+    if (type === undefined && isBytes(documents, mediaType, schema))
+      return { type: 'binary', mediaType, required, schema, encoding: undefined };
+    if (type === undefined) throw new LeftOut(`it sends ${mediaType}, which connectors cannot send yet`);
     return {
       type: type === 'text' ? 'text' : 'json',
       mediaType: type === 'json' ? mediaType : 'application/json',
       required,
-      schema: memberOf(body.node, 'schema'),
+      schema,
       encoding: undefined,
     };
   }
@@ -149,6 +194,17 @@ function swagger2Source({ parameters, consumes }: Operation): Source | undefined
     schema: members,
     encoding: undefined,
   };
+}
+
+/** Media types of files, whatever their schema says. */
+const FILE_TYPES =
+  /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|pdf|zip|gzip|x-gzip|x-tar|vnd\.[\w.+-]+)$/i;
+
+/** Returns whether the body of a media type is a file. A structured one, such as XML, is not. */
+function isBytes(documents: Documents, mediaType: string, schema: Node): boolean {
+  const type = mediaType.split(';')[0]?.trim() ?? '';
+  if (/xml|json|yaml/i.test(type)) return false;
+  return FILE_TYPES.test(type) || isBinary(documents, schema);
 }
 
 function bodyTypeOf(mediaType: string): BodyType | undefined {

@@ -104,6 +104,19 @@ export function documentFault(place: string, rule: string): GatehouseError {
   return invalidRequest([{ field: place, rule }], 'The OpenAPI document');
 }
 
+/**
+ * Returns the major version of a document.
+ * @throws GatehouseError `invalid_request` for a version that cannot be read.
+ */
+export function versionOf(document: unknown): '2' | '3' {
+  if (!isRecord(document)) throw documentFault('(whole)', 'must be an object');
+  const { swagger, openapi } = document;
+  if (swagger === '2.0' || swagger === 2) return '2';
+  if (typeof openapi === 'string' && /^3\.[01]\.\d+/.test(openapi)) return '3';
+  const rule = 'must be an OpenAPI document with `swagger: "2.0"`, or `openapi: 3.0.x` or 3.1.x';
+  throw documentFault(openapi === undefined ? 'swagger' : 'openapi', rule);
+}
+
 function parseText(text: string, file: string): unknown {
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
   const value = /^\s*[{[]/.test(plain) ? parseJsonOrYaml(plain, file) : parseYaml(plain, file);

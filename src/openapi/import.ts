@@ -3,7 +3,7 @@ import { checkDefinition } from '../connectors/parse.ts';
 import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
 import { readAction, type ReadAction } from './action.ts';
 import type { Import, Written } from './context.ts';
-import { documentFault, openDocuments, type ReadFile } from './documents.ts';
+import { documentFault, openDocuments, versionOf, type ReadFile } from './documents.ts';
 import { actionIdOf, distinctId, snakeCase } from './names.ts';
 import { isRecord, LeftOut, memberOf, textAt } from './node.ts';
 import { isChosen, methodsOf, readOperation, type Include, type Operation } from './operation.ts';
@@ -38,7 +38,7 @@ export interface ImportOptions {
 }
 
 interface Previous {
-  actions: ConnectorFile['actions'];
+  actions: Readonly<Record<string, { request: string }>>;
   include: Include;
 }
 
@@ -108,15 +108,6 @@ export function importOpenApi(text: string, options: ImportOptions): Imported {
   return { written, definition: checked.definition, include, report: reporter.report };
 }
 
-function versionOf(document: unknown): '2' | '3' {
-  if (!isRecord(document)) throw documentFault('(whole)', 'must be an object');
-  const { swagger, openapi } = document;
-  if (swagger === '2.0' || swagger === 2) return '2';
-  if (typeof openapi === 'string' && /^3\.[01]\.\d+/.test(openapi)) return '3';
-  const rule = 'must be an OpenAPI document with `swagger: "2.0"`, or `openapi: 3.0.x` or 3.1.x';
-  throw documentFault(openapi === undefined ? 'swagger' : 'openapi', rule);
-}
-
 function chosenOperations(context: Import, include: Include): Operation[] {
   const { documents, reporter } = context;
   const paths = memberOf(documents.root, 'paths');
@@ -145,7 +136,7 @@ function attempt<T>({ reporter }: Import, { method, path }: { method: string; pa
 }
 
 /** Returns the ids of earlier actions by request; some documents describe a request twice. */
-function previousIds(actions: ConnectorFile['actions'] = {}): Map<string, string[]> {
+function previousIds(actions: Previous['actions'] = {}): Map<string, string[]> {
   const ids = new Map<string, string[]>();
   for (const [id, { request }] of Object.entries(actions))
     ids.set(signature(request), [...(ids.get(signature(request)) ?? []), id]);

@@ -31,7 +31,6 @@ const FORMATS = new Set([
   'float',
   'double',
   'password',
-  'binary',
 ]);
 const NUMBERS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
 const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const;

@@ -96,15 +96,7 @@ export function readSecurity(context: Import): Security {
       if (operation.parameters.length === 0) return false;
       const place = parameter.in;
       if (keys.has(`${place} ${parameter.name.toLowerCase()}`)) return true;
-      if (place !== 'header' && place !== 'query') return false;
-      const plain = parameter.name.toLowerCase().replaceAll(/[^a-z]/g, '');
-      const description = memberOf(parameter.node, 'description').value;
-      return (
-        CREDENTIAL_NAMES.has(plain) &&
-        declared.size > 0 &&
-        typeof description === 'string' &&
-        /authenticat/i.test(description)
-      );
+      return declared.size > 0 && isCredential(parameter);
     },
     schemes() {
       if (schemes.size === 0) {
@@ -119,6 +111,17 @@ export function readSecurity(context: Import): Security {
       return open ? [...all, { type: 'none' }] : all;
     },
   };
+}
+
+/** Returns whether a parameter holds the credential by its name and description, although no scheme of the document says so. */
+export function isCredential({ name, in: place, node }: Parameter): boolean {
+  if (place !== 'header' && place !== 'query') return false;
+  const description = memberOf(node, 'description').value;
+  return (
+    CREDENTIAL_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, '')) &&
+    typeof description === 'string' &&
+    /authenticat/i.test(description)
+  );
 }
 
 /** Returns the scopes of an action, where one alternative needs them; a choice of single scopes is one inner list. */

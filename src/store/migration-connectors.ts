@@ -60,3 +60,9 @@ export async function remoteServers(tx: Tx): Promise<void> {
     .execute();
   await index(tx, 'remote_servers', ['next_at']);
 }
+
+/** Adds what an operator changes in custom connectors, and the choice of operations of an import. */
+export async function connectorOverlays(tx: Tx): Promise<void> {
+  for (const column of ['overlay', 'import_settings'])
+    await tx.schema.alterTable('custom_connector_versions').addColumn(column, 'text').execute();
+}

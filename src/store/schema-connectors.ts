@@ -1,5 +1,8 @@
 import type { Environment } from './environments.ts';
 
+/** Form of a custom connector: a connector file, the tools of a remote MCP server, an imported OpenAPI document. */
+export type CustomKind = 'definition' | 'mcp' | 'openapi';
+
 /** Tables of the custom connectors, which operators add while the service runs. */
 export interface ConnectorTables {
   custom_connectors: {
@@ -18,9 +21,13 @@ export interface ConnectorTables {
     /** Counts from 1. */
     version: number;
     /** Form of `source`. */
-    kind: 'definition' | 'mcp';
-    /** The definition as it was sent, as JSON: a connector file as an object, or its YAML text. */
+    kind: CustomKind;
+    /** The definition as it was sent or imported, as JSON: a connector file as an object, or its YAML text. */
     source: string;
+    /** The operator's changes to the source, as a JSON object (RFC 7396); null: none. */
+    overlay: string | null;
+    /** The choice of operations of an imported OpenAPI document, as JSON; null for other kinds. */
+    import_settings: string | null;
     /** Id, name, description and categories, as JSON. */
     head: string;
     /** The checked connector file, as JSON. */

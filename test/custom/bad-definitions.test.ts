@@ -50,8 +50,14 @@ test.each<[string, string, string, number | undefined]>([
   [
     'a schema that is none',
     `${GOOD}    response: {schema: {type: nothing}}\n`,
-    'actions.list_notes.response.schema',
+    'actions.list_notes.response.schema.type',
     13,
+  ],
+  [
+    'a shared schema that is none',
+    `${GOOD}    response: {schema: {$ref: '#/schemas/Note'}}\nschemas: {Note: {properties: {a: {$ref: '#/schemas/A'}}}, A: {type: nothing}}\n`,
+    'schemas.A.type',
+    14,
   ],
   ['an expression that is none', `${GOOD}    response: {map: '{{'}\n`, 'actions.list_notes.response.map', 13],
 ])('%s is refused by field and line', async (_, text, field, line) => {

@@ -26,7 +26,11 @@ test('a new connector is good, is used without a restart, and is listed', async 
   const made = await runCli(['connectors', 'new', 'my-app'], env);
   const file = join(home.path, 'connectors', 'my-app', 'connector.yaml');
   expect([made.code, made.out]).toEqual([0, `${file}\n`]);
-  expect((await runCli(['connectors', 'check', file], env)).code).toBe(0);
+  expect(made.err).toContain(`gatehouse connectors check ${file}`);
+  const [, schema = ''] = /^# yaml-language-server: \$schema=(.*)\n/.exec(readFileSync(file, 'utf8')) ?? [];
+  expect(existsSync(schema)).toBe(true);
+  const checked = await runCli(['connectors', 'check', file], env);
+  expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('2 examples replayed')]);
   await until(async () => (await api('GET', '/connectors/my-app')).status === 200);
   for (const id of ['notes', 'later']) {
     const definition = notesFile('https://api.notes.example.com', { id });
@@ -53,6 +57,40 @@ test('a new connector is good, is used without a restart, and is listed', async 
   expect(production.out).toMatch(/^my-app +folder +2 actions +My app$/m);
   expect(production.out).not.toMatch(/^notes /m);
 });
+
+test('a new connector of an OpenAPI document is good, and is not overwritten', async () => {
+  using home = tempHome();
+  const env = cliEnv(home.path);
+  const document = join(home.path, 'api.yaml');
+  writeFileSync(document, PETS);
+  const args = ['connectors', 'new', 'pets', '--openapi', document];
+  const made = await runCli([...args, '--method', 'GET'], env);
+  const file = join(home.path, 'connectors', 'pets', 'connector.yaml');
+  expect([made.code, made.out]).toEqual([0, expect.stringContaining('1 of 2 operations are actions')]);
+  expect(made.err).toContain(`gatehouse connectors check ${file}`);
+  expect((await runCli(['connectors', 'check', file], env)).code).toBe(0);
+
+  const again = await runCli(args, env);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('exists already')]);
+  const shipped = await runCli(['connectors', 'new', 'slack', '--openapi', document], env);
+  expect([shipped.code, shipped.err]).toEqual([1, expect.stringContaining('a shipped connector "slack"')]);
+});
+
+const PETS = `
+openapi: 3.1.0
+info: { title: Pets, version: '1' }
+servers: [{ url: https://pets.example.com }]
+paths:
+  /pets:
+    get:
+      operationId: listPets
+      summary: Lists the pets.
+      responses: { 200: { description: Pets, content: { application/json: { schema: { type: array } } } } }
+    post:
+      operationId: addPet
+      summary: Adds a pet.
+      responses: { 201: { description: Added } }
+`;
 
 test('ids that are taken or not allowed, and existing files, make no connector', async () => {
   using home = tempHome();

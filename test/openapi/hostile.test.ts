@@ -123,6 +123,24 @@ describe('references', () => {
 });
 
 describe('schemas without end', () => {
+  test('an answer with more members than a model is shown fits the shown schema', () => {
+    const types = ['string', 'integer', 'boolean', 'array', 'null'];
+    const members = Array.from({ length: 900 }, (_, index) => [
+      `m${index}`,
+      { type: types[index % types.length], ...(index % 5 === 3 ? { items: { type: 'string' } } : {}) },
+    ]);
+    const values = ['text', 1, true, ['a'], null];
+    const { definition } = imported(
+      documentWith({
+        '/a': { get: operation({}, { type: 'object', properties: Object.fromEntries(members) }) },
+      }),
+    );
+    const [action] = compileConnector(definition, hostingOf(definition, false)).actions.values();
+    const data = Object.fromEntries(members.map(([name], index) => [name, values[index % 5]]));
+    Object.assign(data, { m3: ['a'], m898: ['b'] });
+    expect(compileSchema(action?.modelOutput ?? {})({ data })).toEqual([]);
+  });
+
   test('that contain themselves in members are references', () => {
     const { definition } = compiled(
       withSchemas({ A0: { type: 'object', properties: { next: { $ref: '#/components/schemas/A0' } } } }),

@@ -116,6 +116,7 @@ describe('an imported document of OpenAPI 3.0', () => {
       { actionId: 'get_pets_by_pet_id', name: 'Get a pet', effect: 'read' },
       { actionId: 'delete_pet', effect: 'destructive' },
       { actionId: 'search_pets', effect: 'read' },
+      { actionId: 'request', raw: true },
     ]);
   });
 
@@ -209,13 +210,67 @@ test('Swagger 2.0 becomes the same kind of connector', () => {
       { type: 'basic' },
     ],
     actions: {
-      add_note: { bodyType: 'multipart', body: { text: { type: 'string', required: true } } },
+      add_note: {
+        bodyType: 'multipart',
+        body: { text: { type: 'string', required: true }, scan: { type: 'string', format: 'binary' } },
+      },
       get_notes: { query: { ids: { style: 'pipe' } }, scopes: ['notes:read'] },
     },
     schemas: { Note: { properties: { text: { type: ['string', 'null'] } } } },
   });
-  expect(report.approximated).toEqual([
-    { place: '#/paths/~1notes/post/parameters/1', what: 'the file scan is missing' },
+  expect(report.approximated).toEqual([]);
+});
+
+test('operations that send files are called with files of the user', async () => {
+  const binary = { type: 'string', format: 'binary' };
+  const put = (operationId: string, content: object) => ({
+    put: operation({ operationId, requestBody: { required: true, content } }),
+  });
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'App', version: '1' },
+    servers: [{ url: '/' }],
+    security: [{ key: [] }],
+    components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
+    paths: {
+      '/raw': put('putRaw', { 'application/octet-stream': { schema: binary } }),
+      '/image': put('putImage', { 'image/*': {} }),
+      '/form': put('putForm', {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            required: ['file'],
+            properties: {
+              title: { type: 'string' },
+              file: { ...binary, description: 'The scan.' },
+              pages: { type: 'array', items: binary },
+            },
+          },
+          encoding: { file: { contentType: 'image/png' } },
+        },
+      }),
+    },
+  };
+  const { written, include, report } = imported(document, { id: 'app' });
+  expect([report.operations, report.imported]).toEqual([3, 3]);
+  const files = { 'app/connector.yaml': connectorText(written, { document: 'app.json', include }) };
+  await using app = await startFileApp('', { files });
+  await app.connect({ server: app.origin, apiKey: 'secret-key' });
+  const fileId = await app.upload('content', { name: 'a.txt', type: 'text/plain' });
+  expect((await app.execute('put_raw', { content: { fileId } })).status).toBe(200);
+  expect((await app.execute('put_image', { content: { fileId } })).status).toBe(200);
+  await app.execute('put_form', { title: 'T', file: { fileId }, pages: [{ fileId }, { base64: 'Yg==' }] });
+  const [raw, image, form] = app.seen;
+  expect([raw?.body, raw?.headers['content-type']]).toEqual(['content', 'application/octet-stream']);
+  expect([image?.body, image?.headers['content-type']]).toEqual(['content', 'text/plain']);
+  const heads = [
+    ...(form?.body ?? '').matchAll(/^Content-Disposition: form-data; (.*)\r\n(Content-Type: .*)?/gm),
+  ];
+  expect(heads.map(([, name, type]) => [name, type])).toEqual([
+    ['name="title"', undefined],
+    ['name="file"; filename="a.txt"', 'Content-Type: image/png'],
+    ['name="pages"; filename="a.txt"', 'Content-Type: text/plain'],
+    ['name="pages"; filename="file"', 'Content-Type: application/octet-stream'],
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { isStreamed } from '../../src/lib/outbound-dispatch.ts';
 import type { BuiltRequest } from '../../src/upstream/request.ts';
 import { isObject, itemsOf, type At, type Original } from './original.ts';
 
@@ -148,7 +149,10 @@ function bodyFault(
   { node, parameters }: { node: At; parameters: At[] },
   request: BuiltRequest,
 ): string | undefined {
-  const text = request.body === undefined ? undefined : Buffer.from(request.body).toString('utf8');
+  const text =
+    request.body === undefined || isStreamed(request.body)
+      ? undefined
+      : Buffer.from(request.body).toString('utf8');
   const type = request.headers['content-type']?.split(';')[0] ?? '';
   if (original.isSwagger2) {
     const body = parameters.find((one) => read(one, 'in') === 'body');

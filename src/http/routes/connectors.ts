@@ -4,15 +4,19 @@ import { executeAction } from '../../actions/execute.ts';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import {
   actionNotFound,
+  callableAction,
   connectorNotFound,
   requireConnector,
   type Action,
   type Connector,
 } from '../../connectors/catalog.ts';
+import { recordEvent } from '../../connectors/events-format.ts';
 import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
+import { holdsScope } from '../../identity/caller.ts';
 import { invalidRequest } from '../../lib/errors.ts';
+import { eventScopesOf, reportsOf, sourceModelOf } from '../../connectors/source-model.ts';
 import { defineRoute } from '../server/route.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
@@ -48,6 +52,7 @@ const actionLine = z
     description: z.string(),
     effect,
     list: z.boolean(),
+    raw: z.boolean().optional(),
   })
   .meta({ id: 'ActionSummary', description: 'Summary of an action.' });
 const action = actionLine
@@ -73,6 +78,18 @@ const action = actionLine
     hash: z.string().meta({ description: 'SHA-256 of the definition, as in `_meta` of tools/list.' }),
   })
   .meta({ id: 'Action', description: 'An action of a connector.' });
+
+const eventSource = z
+  .object({
+    scope: z.string().meta({ description: 'Scope of subscriptions and of triggers of workflows.' }),
+    title: z.string(),
+    description: z.string().optional(),
+    events: z.array(recordEvent).meta({ description: 'Events that it reports.' }),
+  })
+  .meta({
+    id: 'EventSource',
+    description: 'A unified model or event source whose events can be subscribed to.',
+  });
 
 export const listConnectorsRoute = defineRoute({
   ...catalogue,
@@ -117,20 +134,21 @@ export const getConnectorRoute = defineRoute({
   operationId: 'getConnector',
   tag: 'Connectors',
   summary: 'Read a connector',
-  description: `Includes its first ${ACTIONS_SHOWN} actions.`,
+  description: `Includes its first ${ACTIONS_SHOWN} actions, and the scopes of its events.`,
   params: connectorParams,
   success: {
     status: 200,
     description: 'The connector.',
-    schema: connector
-      .extend({ actions: z.array(actionLine) })
-      .meta({ id: 'ConnectorDetails', description: 'A supported app with its first actions.' }),
+    schema: connector.extend({ actions: z.array(actionLine), eventSources: z.array(eventSource) }).meta({
+      id: 'ConnectorDetails',
+      description: 'A supported app with its first actions and its event sources.',
+    }),
   },
   errors: ['connector_not_found'],
   async handler({ context, caller, params: { connectorId } }) {
     const found = requireConnector(context, caller.environment, connectorId);
     const actions = [...found.actions.values()].slice(0, ACTIONS_SHOWN).map(lineView);
-    return { body: { ...connectorView(context, found), actions } };
+    return { body: { ...connectorView(context, found), actions, eventSources: eventSourcesOf(found) } };
   },
 });
 
@@ -212,12 +230,14 @@ export const listActionsRoute = defineRoute({
   query: z.strictObject(pageQuery),
   success: {
     status: 200,
-    description: 'A page of actions, in the order of the connector.',
+    description:
+      'A page of actions, in the order of the connector. The raw call is the last one, where the key may run actions.',
     schema: pageOf(action),
   },
   errors: ['connector_not_found'],
   async handler({ context, caller, params: { connectorId }, query: { limit, offset } }) {
-    const all = [...requireConnector(context, caller.environment, connectorId).actions.values()];
+    const { actions, raw } = requireConnector(context, caller.environment, connectorId);
+    const all = [...actions.values(), ...(raw && holdsScope(caller, 'actions:execute') ? [raw] : [])];
     const page = all.slice(offset, offset + limit).map(actionView);
     return { body: toPage(page, all.length > offset + limit, offset) };
   },
@@ -235,7 +255,7 @@ export const getActionRoute = defineRoute({
   errors: ['connector_not_found', 'action_not_found'],
   async handler({ context, caller, params: { connectorId, actionId } }) {
     const found = requireConnector(context, caller.environment, connectorId);
-    const one = found.actions.get(actionId);
+    const one = callableAction(found, actionId);
     if (one) return { body: actionView(one) };
     throw actionNotFound(found, actionId, found.actions.values());
   },
@@ -328,8 +348,8 @@ function scopesOf({ definition }: Connector): string[] {
 }
 
 function lineView(one: Action): z.input<typeof actionLine> {
-  const { actionId, name, description, effect, list } = one;
-  return { actionId, name, description, effect, list };
+  const { actionId, name, description, effect, list, raw } = one;
+  return { actionId, name, description, effect, list, ...(raw ? { raw } : {}) };
 }
 
 /** Returns the optional members that an action has. */
@@ -351,4 +371,13 @@ function actionView(one: Action): z.input<typeof action> {
     ...optionalView(one.definition),
     hash: one.hash,
   };
+}
+
+function eventSourcesOf(connector: Connector): z.input<typeof eventSource>[] {
+  return eventScopesOf(connector).map((scope) => {
+    const model = sourceModelOf(connector, scope);
+    const words =
+      'title' in model ? { title: model.title, description: model.description } : { title: scope };
+    return { scope, ...words, events: [...reportsOf(model)] };
+  });
 }

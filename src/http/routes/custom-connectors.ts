@@ -1,50 +1,29 @@
 import { z } from 'zod';
 import { compareVersions } from '../../custom/compare.ts';
 import { valueOf } from '../../custom/definition.ts';
-import {
-  changeConnector,
-  createConnector,
-  deleteConnector,
-  requireStored,
-  requireVersion,
-} from '../../custom/records.ts';
+import { overlayIn, sourceOf } from '../../custom/parts.ts';
+import { deleteConnector, requireStored, requireVersion } from '../../custom/records.ts';
 import { listStored, listVersions, type Stored, type Version, type VersionFacts } from '../../custom/rows.ts';
-import { changeRemote, createRemote } from '../../remote/records.ts';
 import type { Context } from '../context.ts';
-import { imported, remoteServer, remoteView, viewRemote } from './remote-servers.ts';
+import { changed, changeTo, connectorBody, createFrom, LARGE_IMPORT } from './connector-sources.ts';
+import { overlayView } from './connector-overlays.ts';
+import { remoteView, viewRemote } from './remote-servers.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { retrySources } from '../../sources/source-records.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, jsonObject, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 import { versionNumber } from './workflow-shapes.ts';
 
 const common = { tag: 'Custom connectors', auth: 'api_key' } as const;
 const params = z.strictObject({ connectorId: z.string() });
 
-const body = z
-  .strictObject({
-    definition: z
-      .union([z.string(), jsonObject], 'must be an object, or the text of a connector file')
-      .optional(),
-    mcp: remoteServer.optional(),
-  })
-  .refine(
-    ({ definition, mcp }) => (definition === undefined) !== (mcp === undefined),
-    'must have exactly one of definition and mcp',
-  );
-
-const changed = z.object({
-  connectorId: z.string(),
-  version: z.int().meta({ description: 'Number of the version, from 1.' }),
-  ...imported,
-});
-
 const facts = {
   connectorId: z.string(),
   version: z.int(),
   name: z.string(),
-  kind: z.enum(['definition', 'mcp']).meta({
-    description: 'Form of its source: `definition` is a connector file, `mcp` a remote MCP server.',
+  kind: z.enum(['definition', 'mcp', 'openapi']).meta({
+    description:
+      'Form of its source: `definition` is a connector file, `mcp` a remote MCP server, `openapi` an imported document.',
   }),
   origins: z.array(z.string()).meta({
     description: 'Where its credentials are sent. Credentials of other origins are refused.',
@@ -63,7 +42,10 @@ const connector = z
   })
   .meta({ id: 'CustomConnector', description: 'A custom connector with its newest version.' });
 const given = {
-  definition: z.record(z.string(), z.unknown()).meta({ description: 'The connector file.' }),
+  definition: z.record(z.string(), z.unknown()).meta({
+    description: 'The connector file, without the changes of the overlay.',
+  }),
+  overlay: overlayView,
   text: z.string().nullable().meta({ description: 'Its YAML text as it was sent; null for an object.' }),
 };
 const version = z
@@ -93,15 +75,15 @@ export const createCustomConnectorRoute = defineRoute({
     'Adds an app to this environment without a restart. Every process uses it within a second. It cannot have the id of ' +
     'a shipped connector, reach private addresses, or bring prompts, resources and bare tool names.',
   scope: 'connectors:write',
-  body,
+  body: connectorBody,
+  largeBody: LARGE_IMPORT,
   success: { status: 201, description: 'The id and the version.', schema: changed },
-  errors: ['connector_exists', 'limit_reached'],
+  errors: ['connector_exists', 'limit_reached', 'payload_too_large'],
   audited: true,
-  async handler({ context, caller: { environment, label: by }, body: { definition = '', mcp } }) {
-    const made = mcp
-      ? createRemote(context, environment, { server: mcp, caller: by })
-      : createConnector(context, environment, { source: definition, caller: by });
-    const body = await made;
+  async handler(input) {
+    const { context, caller } = input;
+    const { environment } = caller;
+    const body = await createFrom(input);
     await retrySources(context, { environment, ...body });
     return { status: 201, body };
   },
@@ -158,25 +140,20 @@ export const putCustomConnectorRoute = defineRoute({
   operationId: 'putCustomConnector',
   summary: 'Change a custom connector',
   description:
-    'Stores a new version, which every process uses within a second. An equal definition makes no version. Credentials ' +
-    'work on only while the connector sends them to no other origin.',
+    'Stores a new version, which every process uses within a second. An equal definition makes no version. The overlay ' +
+    'stays. Credentials work on only while the connector sends them to no other origin. An OpenAPI document that breaks ' +
+    'callers is refused, unless `acceptBreaking` is true.',
   scope: 'connectors:write',
   params,
-  body,
+  body: connectorBody,
+  largeBody: LARGE_IMPORT,
   success: { status: 200, description: 'The id and the newest version.', schema: changed },
-  errors: ['connector_not_found'],
+  errors: ['connector_not_found', 'breaking_changes', 'payload_too_large'],
   audited: true,
-  async handler({
-    context,
-    caller: { environment, label: by },
-    params: { connectorId },
-    body: { definition = '', mcp },
-  }) {
-    const key = { environment, connectorId };
-    const made = mcp
-      ? changeRemote(context, key, { server: mcp, caller: by })
-      : changeConnector(context, key, { source: definition, caller: by });
-    const body = await made;
+  async handler(input) {
+    const { context, caller, params: named } = input;
+    const key = { environment: caller.environment, ...named };
+    const body = await changeTo(input, key);
     await retrySources(context, key);
     return { body };
   },
@@ -290,6 +267,11 @@ function factsView({ connectorId, version: number, head, kind, origins }: Versio
   return { connectorId, version: number, name: head.name, kind, origins };
 }
 
-function sourceView({ source }: Version) {
-  return { definition: valueOf(source), text: typeof source === 'string' ? source : null };
+function sourceView({ source: column, overlay }: Version) {
+  const source = sourceOf(column);
+  return {
+    definition: valueOf(source),
+    text: typeof source === 'string' ? source : null,
+    overlay: overlayIn(overlay) ?? null,
+  };
 }

@@ -1,0 +1,34 @@
+import { GatehouseError } from '../lib/errors.ts';
+import { endWithParent } from '../lib/parent-watch.ts';
+import type { DocumentComparison } from '../openapi/compare/compare.ts';
+import { build, compare, type Built, type Task } from './build.ts';
+
+/*
+ * A process that builds or compares one connector and ends. builds.ts ends it when that takes too long, and Node.js when it takes too
+ * much memory.
+ */
+
+/** A finished task. */
+export type Done = { built: Built } | { compared: DocumentComparison };
+/** The message of the process: the result, or the refusal. */
+export type Outcome =
+  | Done
+  | { refused: { code: GatehouseError['code']; message: string; details: GatehouseError['details'] } }
+  | { failed: string };
+
+endWithParent();
+process.on('message', (task: Task) => {
+  process.send?.(outcomeOf(task));
+});
+process.send?.('ready');
+
+function outcomeOf(task: Task): Outcome {
+  try {
+    return task.type === 'compare' ? { compared: compare(task) } : { built: build(task) };
+  } catch (error) {
+    if (!(error instanceof GatehouseError))
+      return { failed: error instanceof Error ? `${error.stack}` : String(error) };
+    const { code, message, details } = error;
+    return { refused: { code, message, details } };
+  }
+}

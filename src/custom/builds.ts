@@ -1,0 +1,171 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { createTurns } from '../lib/turns.ts';
+import type { DocumentComparison } from '../openapi/compare/compare.ts';
+import type { Built, BuildTask, CompareTask, Task } from './build.ts';
+import type { Done, Outcome } from './build-process.ts';
+
+/** Builds connectors, each in a process of its own with limits of time and memory. */
+export interface Builds {
+  /**
+   * Builds a connector. `owner`: owners take turns. `signal`: ends the build, because its caller has left.
+   * @throws GatehouseError as build(); `invalid_request` beyond the limits; `unavailable` when too many wait, or when
+   * the process ended.
+   */
+  run(owner: string, task: BuildTask, signal?: AbortSignal): Promise<Built>;
+  /**
+   * Compares a connector with an OpenAPI document, within the same limits.
+   * @throws GatehouseError as compare() and run()
+   */
+  compare(owner: string, task: CompareTask): Promise<DocumentComparison>;
+  close(): Promise<void>;
+}
+
+const MAX_PROCESSES = 2;
+const MAX_WAITING = 8;
+const MEMORY_MB = 768;
+/** GitHub's document of 13 MB takes 6 s of CPU, 8 MiB of YAML take 15 s. */
+const TIME_LIMIT_MS = 2 * MINUTE;
+/** Time limit for the start of a process, generous for a busy machine. */
+const START_LIMIT_MS = 2 * MINUTE;
+/** Lower than this process (0). A still lower one gets no time on a busy machine. */
+const PRIORITY = 5;
+
+interface Waiting {
+  task: Task;
+  signal: AbortSignal | undefined;
+  resolve(done: Done): void;
+  reject(error: unknown): void;
+}
+
+export function createBuilds(limits: { timeMs?: number; memoryMb?: number } = {}): Builds {
+  const { timeMs = TIME_LIMIT_MS, memoryMb = MEMORY_MB } = limits;
+  const queue = createTurns<Waiting>();
+  const running = new Set<Promise<void>>();
+  const closing = new AbortController();
+
+  const next = (): void => {
+    while (running.size < MAX_PROCESSES) {
+      const one = queue.take();
+      if (!one) return;
+      const run = runProcess(one, { timeMs, memoryMb, closing: closing.signal }).finally(() => {
+        running.delete(run);
+        next();
+      });
+      running.add(run);
+    }
+  };
+
+  const start = (owner: string, task: Task, signal?: AbortSignal): Promise<Done> => {
+    if (closing.signal.aborted) return Promise.reject(stopped());
+    // One owner never takes more places than are left to the others.
+    if (queue.sizeOf(owner) >= MAX_WAITING - queue.size)
+      return Promise.reject(unavailable('Too many imports wait. Send it again in a minute.'));
+    return new Promise((resolve, reject) => {
+      queue.add(owner, { task, signal, resolve, reject });
+      next();
+    });
+  };
+
+  return {
+    async run(owner, task, signal) {
+      const done = await start(owner, task, signal);
+      if ('built' in done) return done.built;
+      throw new Error('A build returned a comparison.');
+    },
+    async compare(owner, task) {
+      const done = await start(owner, task);
+      if ('compared' in done) return done.compared;
+      throw new Error('A comparison returned a build.');
+    },
+    async close() {
+      closing.abort();
+      for (let one = queue.take(); one; one = queue.take()) one.reject(stopped());
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Runs a build to its end, and settles it. Never rejects. */
+async function runProcess(
+  { task, signal, resolve, reject }: Waiting,
+  { timeMs, memoryMb, closing }: { timeMs: number; memoryMb: number; closing: AbortSignal },
+): Promise<void> {
+  if (signal?.aborted || closing.aborted) return reject(stopped());
+  const child = newProcess(memoryMb);
+  const ended = new Promise<NodeJS.Signals | null>((end) => {
+    child.on('exit', (_code, by) => end(by));
+    child.on('error', () => end(null));
+  });
+  let outcome: Outcome | undefined;
+  let late: GatehouseError | undefined;
+  const stop = () => void child.kill('SIGKILL');
+  const limit = (ms: number, refusal: GatehouseError) =>
+    setTimeout(() => {
+      late = refusal;
+      stop();
+    }, ms);
+  let timer = limit(START_LIMIT_MS, unavailable('The process of the import did not start. Send it again.'));
+  child.on('message', (message: Outcome | 'ready') => {
+    clearTimeout(timer);
+    if (message !== 'ready') {
+      outcome = message;
+      return stop();
+    }
+    timer = limit(timeMs, tooLarge(task, `takes more than ${timeMs / SECOND} s`));
+    child.send(task);
+  });
+  const gone = AbortSignal.any([closing, ...(signal ? [signal] : [])]);
+  gone.addEventListener('abort', stop);
+  const by = await ended;
+  gone.removeEventListener('abort', stop);
+  clearTimeout(timer);
+  if (outcome && ('built' in outcome || 'compared' in outcome)) return resolve(outcome);
+  if (outcome && 'failed' in outcome) return reject(new Error(outcome.failed));
+  if (outcome) {
+    const { code, message, details } = outcome.refused;
+    return reject(new GatehouseError(code, message, details ? { details } : {}));
+  }
+  if (gone.aborted) return reject(stopped());
+  if (late) return reject(late);
+  // Node.js aborts when the heap is full.
+  if (by === 'SIGABRT') return reject(tooLarge(task, `takes more than ${memoryMb} MB of memory`));
+  reject(unavailable('The process of the import ended. Send it again.'));
+}
+
+/** Starts a process that computes with lower priority than this one, and gets nothing of our environment. */
+function newProcess(memoryMb: number): ChildProcess {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const child = fork(fileURLToPath(new URL(`./build-process.${extension}`, import.meta.url)), {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+  });
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
+  } catch {
+    // It ended already, or the system refuses; the priority is only a courtesy.
+  }
+  return child;
+}
+
+function tooLarge({ type }: Task, what: string): GatehouseError {
+  return new GatehouseError(
+    'invalid_request',
+    type === 'compare'
+      ? `The comparison ${what}. Leave out the parts of the document that the connector does not call.`
+      : `The import ${what}. Choose operations by tag, path or method, or send the document as JSON.`,
+  );
+}
+
+function unavailable(message: string): GatehouseError {
+  return new GatehouseError('unavailable', message, { headers: { 'Retry-After': '60' } });
+}
+
+function stopped(): GatehouseError {
+  return unavailable('The import was stopped. Nothing was stored.');
+}
