@@ -1,6 +1,6 @@
 import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
 import { templateNames } from './templates.ts';
 
 /** Returns the faults of a file's MCP prompts and resources. */

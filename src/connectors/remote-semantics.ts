@@ -1,7 +1,7 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { schemaPatternFaults } from './patterns.ts';
-import { parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
 
 /** The request of every action of `protocol: mcp`: a POST to the endpoint itself. */
 export const ENDPOINT_REQUEST = 'POST /';

@@ -3,7 +3,7 @@ import type { Context as Credentials } from '../credentials/context.ts';
 import type { Context as Custom } from '../custom/context.ts';
 
 /** The parts that remote MCP servers use. */
-export interface Context extends Credentials, Pick<Custom, 'catalog' | 'customConnectors'> {
+export interface Context extends Credentials, Pick<Custom, 'catalog' | 'customConnectors' | 'builds'> {
   readonly catalog: Custom['catalog'];
   readonly remoteServers: RemoteServers;
 }

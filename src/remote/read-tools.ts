@@ -5,15 +5,22 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { openCredential, unsavedCredential } from '../credentials/sealed-values.ts';
 import { requireDefinition } from '../custom/definition.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { asObject } from '../lib/json.ts';
+import { asObject, isJsonObject, type JsonObject } from '../lib/json.ts';
 import { callUpstream } from '../upstream/call.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import type { Context } from './context.ts';
 import type { Remote } from './rows.ts';
+import type { Offers } from './context-actions.ts';
 import { fileOfTools, TOOLS_ACTION } from './tools-file.ts';
 
-type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors'>;
+/** The tools of a server, and its further parts. */
+interface Listing {
+  tools: readonly unknown[];
+  offers: Offers;
+}
+
+type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors' | 'builds'>;
 
 /**
  * Returns the tools of a remote server, read with the operator's values, without any where it needs none, else with
@@ -23,7 +30,7 @@ type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors'>;
 export async function readTools(
   context: ReadContext,
   remote: Pick<Remote, 'key' | 'settings' | 'values'>,
-): Promise<readonly unknown[] | undefined> {
+): Promise<Listing | undefined> {
   const connector = listingConnector(remote);
   const [scheme] = connector.definition.authentication;
   if (!scheme) return undefined;
@@ -51,7 +58,8 @@ export async function readTools(
 
 /** Returns the connector of a server without any tool, which can list the tools. */
 function listingConnector({ key, settings }: Pick<Remote, 'key' | 'settings'>): Connector {
-  const { file } = requireDefinition(fileOfTools(settings, { tools: [], readOn: '2000-01-01' }).file);
+  const source = fileOfTools(settings, { tools: [], readOn: '2000-01-01' }).file;
+  const { file } = requireDefinition({ source, kind: 'mcp', overlay: undefined });
   return compileConnector(file, {
     environments: [key.environment],
     served: false,
@@ -64,12 +72,21 @@ async function listWith(
   context: ReadContext,
   connector: Connector,
   credential: OpenCredential | undefined,
-): Promise<readonly unknown[]> {
+): Promise<Listing> {
   const action = connector.internal.get(TOOLS_ACTION);
   if (!action) throw new Error('A remote server has an action that lists its tools.');
   const call = { connector, action, credential, input: {} };
   const { value } = await interpretAnswer(call, await callUpstream(context, call));
-  const { tools } = asObject(value);
-  if (Array.isArray(tools)) return tools;
+  const { tools, capabilities } = asObject(value);
+  if (Array.isArray(tools)) return { tools, offers: offersOf(asObject(capabilities)) };
   throw new GatehouseError('upstream_failed', `${connector.name} answered without a list of tools.`);
+}
+
+/** Returns the parts that a server declared. */
+function offersOf({ resources, prompts, completions }: JsonObject): Offers {
+  return {
+    resources: isJsonObject(resources),
+    prompts: isJsonObject(prompts),
+    completions: isJsonObject(completions),
+  };
 }

@@ -1,7 +1,8 @@
 import { saveOAuthApp } from '../credentials/oauth-apps.ts';
 import type { OwnAddresses, RegisteredClient } from '../upstream/remote/discovery.ts';
-import { changeConnector, createConnector, requireStored } from '../custom/records.ts';
-import type { ConnectorKey } from '../custom/rows.ts';
+import { makeFromSource } from '../custom/make.ts';
+import { changeConnector, createConnector, requireStored, type Change } from '../custom/records.ts';
+import { findNewest, type ConnectorKey, type Version } from '../custom/rows.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
@@ -27,6 +28,8 @@ export interface Imported {
   report: Report;
   /** Whether its tools are unknown until the first user connects an account. */
   pending: boolean;
+  /** Changes of the tools after which calls of today fail; the server made them already. */
+  breaking?: string[];
 }
 
 /**
@@ -40,7 +43,8 @@ export async function createRemote(
   { server, caller }: { server: RemoteServer; caller: string },
 ): Promise<Imported> {
   const { source, report, readAt, save, client } = await prepare(context, environment, server);
-  const made = await createConnector(context, environment, { source, caller, remote: { save } });
+  const change = remoteChange(context, environment, { source, caller, save });
+  const made = await createConnector(context, environment, change);
   await saveClient(context, { environment, connectorId: made.connectorId }, client);
   return { ...made, report, pending: readAt === undefined };
 }
@@ -57,9 +61,10 @@ export async function changeRemote(
 ): Promise<Imported> {
   await requireStored(context.db, key);
   const { source, report, readAt, save, client } = await prepare(context, key.environment, server);
-  const made = await changeConnector(context, key, { source, caller, remote: { save } });
+  const change = remoteChange(context, key.environment, { id: key.connectorId, source, caller, save });
+  const { version } = await changeConnector(context, key, change);
   await saveClient(context, key, client);
-  return { ...made, report, pending: readAt === undefined };
+  return { connectorId: key.connectorId, version, report, pending: readAt === undefined };
 }
 
 /**
@@ -72,7 +77,7 @@ export async function readAgain(context: Context, key: ConnectorKey, caller: str
   if (!remote)
     throw new GatehouseError(
       'invalid_request',
-      `The connector "${key.connectorId}" is a connector file. Change it with PUT.`,
+      `The connector "${key.connectorId}" is no remote MCP server. Send a document in "openapi", or change it with PUT.`,
     );
   return update(context, remote, caller);
 }
@@ -81,25 +86,53 @@ export async function readAgain(context: Context, key: ConnectorKey, caller: str
 export async function update(context: Context, remote: Remote, caller: string): Promise<Imported> {
   const { key, settings, values } = remote;
   try {
-    const tools = await readTools(context, remote);
-    const readAt = tools === undefined ? remote.readAt : context.clock.now();
+    const listing = await readTools(context, remote);
+    const readAt = listing === undefined ? remote.readAt : context.clock.now();
     const { file, report } = fileOfTools(settings, {
-      tools: tools ?? [],
+      ...(listing ?? { tools: [] }),
       readOn: await readOn(context, key),
     });
-    if (tools === undefined) {
+    if (listing === undefined) {
       await recordRead(context, key, 'pending');
       const { version } = await requireStored(context.db, key);
       return { connectorId: key.connectorId, version, report, pending: readAt === undefined };
     }
     const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
-    const made = await changeConnector(context, key, { source: file, caller, remote: { save } });
-    return { ...made, report, pending: false };
+    const change = remoteChange(context, key.environment, {
+      id: key.connectorId,
+      source: file,
+      caller,
+      save,
+    });
+    const { version, before } = await changeConnector(context, key, change);
+    const breaking = version === before.version ? [] : await breaksSince(context, key, before);
+    return { connectorId: key.connectorId, version, report, pending: false, breaking };
   } catch (error) {
     if (error instanceof GatehouseError)
       await recordRead(context, key, { error: error.message.slice(0, 500) });
     throw error;
   }
+}
+
+/** Returns the change that stores the tools of a server, with the overlay of the version before. */
+function remoteChange(
+  context: Context,
+  environment: ConnectorKey['environment'],
+  given: { id?: string; source: JsonObject; caller: string; save(tx: Tx): Promise<void> },
+): Change {
+  const { caller, save, ...source } = given;
+  return {
+    caller,
+    remote: { save },
+    make: (before) => makeFromSource(context, environment, { ...source, kind: 'mcp', before }),
+  };
+}
+
+/** Returns the changes since a version after which calls fail. */
+async function breaksSince({ db }: Context, key: ConnectorKey, before: Version): Promise<string[]> {
+  const after = await findNewest(db, key);
+  const { changesBetween } = await import('../custom/changes.ts');
+  return after ? changesBetween(before.definition, after.definition).breaking : [];
 }
 
 /** Returns the source of a server's connector, with its tools where they can be read now. */
@@ -113,10 +146,10 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
     authentication,
     ...(name === undefined ? {} : { name }),
   };
-  const tools = await readTools(context, { key, settings, values });
-  const readAt = tools === undefined ? undefined : context.clock.now();
+  const listing = await readTools(context, { key, settings, values });
+  const readAt = listing === undefined ? undefined : context.clock.now();
   const day = isoTime(context.clock.now()).slice(0, 10);
-  const { file, report } = fileOfTools(settings, { tools: tools ?? [], readOn: day });
+  const { file, report } = fileOfTools(settings, { ...(listing ?? { tools: [] }), readOn: day });
   const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
   return { source: file satisfies JsonObject, report, readAt, save, client };
 }

@@ -4,6 +4,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { ConnectorKey } from '../custom/rows.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 import { remoteSettings, type RemoteSettings } from './settings.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** How often the tools of a server are read again. */
 const READ_AGAIN_MS = 5 * MINUTE;
@@ -132,5 +133,5 @@ export async function recordRead(
 }
 
 function binding({ environment, connectorId }: ConnectorKey): string {
-  return `remote|${environment}|${connectorId}`;
+  return boundTo('remote_servers.sealed', { environment, connector_id: connectorId });
 }

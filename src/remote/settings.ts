@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oauthServer } from '../upstream/remote/oauth-server.ts';
+import { oauthServer } from '../upstream/remote/oauth-metadata.ts';
 
 /** A header that a remote server may ask for; framing and MCP's own headers are not for credentials. */
 const headerName = z

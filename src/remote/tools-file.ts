@@ -4,7 +4,8 @@ import { schemaFaults } from '../connectors/validate.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
-import type { OAuthServer } from '../upstream/remote/oauth-server.ts';
+import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
+import { contextActions, type Offers } from './context-actions.ts';
 import type { RemoteSettings } from './settings.ts';
 
 /** The internal action that lists the tools. It also shows whether a credential works. */
@@ -44,10 +45,12 @@ export interface Report {
   changed: { name: string; change: string }[];
 }
 
+const NOTHING: Offers = { resources: false, prompts: false, completions: false };
+
 /** Returns the connector file of a remote server, with an action for each of its tools. */
 export function fileOfTools(
   settings: RemoteSettings,
-  { tools, readOn }: { tools: readonly unknown[]; readOn: string },
+  { tools, offers = NOTHING, readOn }: { tools: readonly unknown[]; offers?: Offers; readOn: string },
 ): { file: JsonObject; report: Report } {
   const { connectorId, name = connectorId, url } = settings;
   const report: Report = { tools: 0, leftOut: [], changed: [] };
@@ -65,6 +68,8 @@ export function fileOfTools(
     actions[actionId] = actionOf(one, report);
     report.tools += 1;
   }
+  for (const [id, action] of contextActions(offers))
+    actions[actionIdOf(id, new Set(Object.keys(actions)))] = action;
   const schemes = schemesOf(settings);
   const file: JsonObject = {
     id: connectorId,

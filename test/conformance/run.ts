@@ -7,14 +7,35 @@ import { installClients } from '../clients/install.ts';
 import { startService } from '../support/service.ts';
 
 /*
- * The official conformance suites of MCP against a real Gatehouse, through the connector that brings their fixtures.
- * Prints what each suite says; ends with 1 when one of them fails. `-- <suite> [scenario]` runs a part.
+ * The official conformance suites of MCP against a real Gatehouse, through the connector that brings their fixtures, and
+ * with Gatehouse as the client of a remote server. Prints what each suite says. Ends with 1 when one of them fails.
+ * `-- <suite> [scenario]` runs a part.
  */
 
 const SUITES: { [name: string]: { program: string; args: string[] } } = {
   'active of 0.1.16': { program: '@modelcontextprotocol/conformance', args: ['--suite', 'active'] },
   '2025-11-25 of 0.2': { program: 'conformance-next', args: ['--requirements', '2025-11-25'] },
   '2026-07-28 of 0.2': { program: 'conformance-next', args: ['--requirements', '2026-07-28'] },
+};
+/** Suites in which Gatehouse is the client of a remote MCP server (client.ts). */
+const CLIENT_SUITES: { [name: string]: { program: string; scenarios: RegExp } } = {
+  'client of 0.1.16': { program: '@modelcontextprotocol/conformance', scenarios: /./ },
+  // The other scenarios are those of 0.1.16.
+  'client of 0.2': { program: 'conformance-next', scenarios: /iss-|issuer-mismatch|migration/ },
+};
+const EXTENSION = 'is an extension for clients without a user, which Gatehouse does not have';
+/** Scenarios that Gatehouse cannot pass, with the reason. */
+const NOT_APPLICABLE: { [scenario: string]: string } = {
+  'auth/basic-cimd': 'expects a client id of its own; ours is the address of our metadata document',
+  'auth/authorization-server-migration':
+    'has a server of MCP 2026-07-28 alone; our client speaks up to 2025-11-25',
+  'auth/client-credentials-jwt': EXTENSION,
+  'auth/client-credentials-basic': EXTENSION,
+  'auth/cross-app-access-complete-flow': EXTENSION,
+  'auth/enterprise-managed-authorization': EXTENSION,
+  'auth/wif-jwt-bearer': EXTENSION,
+  'auth/dpop': 'is an extension; tokens are bearer tokens',
+  'auth/dpop-nonce': 'is an extension; tokens are bearer tokens',
 };
 const run = promisify(execFile);
 
@@ -51,8 +72,40 @@ for (const [name, { program, args }] of Object.entries(SUITES)) {
     rmSync(results, { recursive: true, force: true });
   }
 }
+for (const [name, { program, scenarios }] of Object.entries(CLIENT_SUITES)) {
+  if (wantedSuite !== undefined && !name.includes(wantedSuite)) continue;
+  console.log(`\n== ${name}`);
+  const main = join(folder, 'node_modules', program, 'dist/index.js');
+  const { stdout } = await run(process.execPath, [main, 'list'], { cwd: folder });
+  const all = [...new Set(stdout.match(/(?<=- )(?:auth\/[\w-]+|initialize|tools_call)(?= )/g) ?? [])];
+  for (const one of all.filter((each) => scenario === undefined || each === scenario)) {
+    const reason = NOT_APPLICABLE[one];
+    if (reason !== undefined) console.log(`- ${one}: ${reason}`);
+    else if (scenarios.test(one)) await runClient(main, one);
+  }
+}
 console.log(failed.length === 0 ? '\nAll suites passed.' : `\nFailed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
+
+/** Runs Gatehouse as the client of a scenario. */
+async function runClient(main: string, one: string): Promise<void> {
+  const results = mkdtempSync(join(tmpdir(), 'gatehouse-conformance-'));
+  const command = `${process.execPath} ${join(import.meta.dirname, 'client.ts')}`;
+  const args = [main, 'client', '--command', command, '--scenario', one, '--timeout', '60000', '-o', results];
+  try {
+    const { stdout } = await run(process.execPath, args, {
+      cwd: folder,
+      maxBuffer: 1e8,
+      timeout: 2 * 60_000,
+    });
+    console.log(`✓ ${one}: ${/Passed: .*/.exec(stdout)?.[0] ?? ''}`);
+  } catch (error) {
+    failed.push(one);
+    console.log(`✗ ${one}\n${outputOf(error)}`);
+  } finally {
+    rmSync(results, { recursive: true, force: true });
+  }
+}
 
 /** One scenario is run at the version of the requirements that it belongs to. */
 function specOf(args: string[]): string[] {

@@ -235,6 +235,16 @@ describe('a stream ends with', () => {
       },
     ],
     [
+      'its named API key, when that is revoked',
+      401,
+      async () => {
+        const { url, userId } = await shop(here);
+        const made = await here.call('POST', '/api/keys', { body: { name: 'stream', scopes: ['mcp:use'] } });
+        const headers = { ...bearer(made.text('key')), 'x-svc-userid': userId };
+        return [url, headers, () => change('DELETE', `/api/keys/${made.text('keyId')}`)];
+      },
+    ],
+    [
       'its API key, when that is rotated',
       401,
       async () => {

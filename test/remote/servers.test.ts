@@ -167,6 +167,33 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await run('curious', 'ask')).at('data.isError')).toBe(true);
   });
 
+  test('an overlay sets effects and hides tools, also after changes of the server', async () => {
+    await add('tuned', { type: 'none' });
+    const actions = { save_note: { effect: 'destructive', description: 'Saves.' }, erase: null };
+    const put = await service.call('PUT', '/api/connectors/tuned/overlay', { body: { actions } });
+    expect([put.status, put.at('version'), put.at('unused')]).toEqual([200, 2, []]);
+    expect(await effects('tuned')).toMatchObject({ save_note: 'destructive', add_numbers: 'read' });
+    expect(await effects('tuned')).not.toHaveProperty('erase');
+    remote.tools = (server) =>
+      void server.registerTool('fresh', { description: 'Is new.' }, () => ({ content: [] }));
+    const again = await service.call('POST', '/api/connectors/tuned/reimport');
+    expect([again.at('version'), again.at('breaking')]).toEqual([3, []]);
+    expect(await effects('tuned')).toMatchObject({ save_note: 'destructive', fresh: 'destructive' });
+    expect(await effects('tuned')).not.toHaveProperty('erase');
+    const later = { fresh: { effect: 'read' }, missing: { effect: 'read' } };
+    const more = await service.call('PUT', '/api/connectors/tuned/overlay', { body: { actions: later } });
+    expect(more.at('unused')).toEqual(['missing']);
+    remote.tools = () => {};
+    const without = await service.call('POST', '/api/connectors/tuned/reimport');
+    expect(without.at('breaking')).toEqual(['fresh: the action is gone']);
+    expect(await effects('tuned')).toMatchObject({ save_note: 'write', erase: 'destructive' });
+    expect((await service.call('GET', '/api/connectors/tuned/overlay')).at('unused')).toEqual([
+      'fresh',
+      'missing',
+    ]);
+    expect((await read('tuned')).at('remote.error')).toBeNull();
+  });
+
   test('a call that its server may use to destroy is confirmed', async () => {
     await add('guarded', { type: 'none' });
     const client = await connectListener(service, await urlOf('guarded', ['destructive']));

@@ -92,11 +92,50 @@ test.each<[string, object]>([
   expect((await service.call('GET', '/api/connectors/liar')).status).toBe(404);
 });
 
+test('a server without metadata is its own authorization server', async () => {
+  const { origin } = new URL(remote.url);
+  remote.instead = (req, res) => {
+    const isKnown = req.url === '/.well-known/oauth-authorization-server';
+    const metadata = {
+      issuer: `${origin}/oauth`,
+      authorization_endpoint: `${origin}/oauth/authorize`,
+      token_endpoint: `${origin}/oauth/token`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    };
+    res.writeHead(isKnown ? 200 : req.method === 'POST' ? 401 : 404, { 'content-type': 'application/json' });
+    res.end(isKnown ? JSON.stringify(metadata) : '{}');
+    return true;
+  };
+  expect((await add('older')).status).toBe(201);
+  const { body } = await service.call('GET', '/api/connectors/older');
+  expect(valueAt(body, 'definition.authentication.0.authorizeUrl')).toBe(`${origin}/oauth/authorize`);
+  remote.instead = (_req, res) => {
+    res.writeHead(500).end();
+    return true;
+  };
+  expect((await add('broken')).at('details.reason')).toBe('oauth_discovery');
+});
+
+test('a refusal names the scopes that the server wants', async () => {
+  protect();
+  const { instead } = remote;
+  remote.instead = (req, res, body) => {
+    if (!body.includes('"tools/call"')) return instead?.(req, res, body) ?? false;
+    const challenge = 'Bearer error="insufficient_scope", scope="notes notes:write"';
+    res.writeHead(403, { 'www-authenticate': challenge }).end('{}');
+    return true;
+  };
+  const refused = await run('notes', 'who_am_i');
+  expect([refused.status, refused.at('details.needed')]).toEqual([422, 'notes notes:write']);
+});
+
 test('the metadata document names the redirect address of the connector', async () => {
   const { body } = await service.call('GET', '/oauth/clients/notes');
   expect(body).toMatchObject({
     client_id: `${service.url}/oauth/clients/notes`,
     redirect_uris: [`${service.url}/oauth/callback/notes`],
     token_endpoint_auth_method: 'none',
+    application_type: 'native',
   });
 });

@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { parseJson, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { rpc, type RpcAnswer } from './mcp.ts';
 
 export const VERSION = '2026-07-28';
@@ -48,4 +49,33 @@ export function modernHeaders(method: string, { name, uri }: JsonObject): Record
     'mcp-method': method,
     ...(typeof subject === 'string' ? { 'mcp-name': subject } : {}),
   };
+}
+
+/** Listens to resources. `messages` are those of the stream, from its acknowledgement on. */
+export async function listenTo(
+  url: string,
+  uris: string[],
+  headers: Record<string, string> = {},
+): Promise<{ messages: Json[]; leave(): void }> {
+  const leave = new AbortController();
+  const method = 'subscriptions/listen';
+  const params = modernParams({ notifications: { resourceSubscriptions: uris } });
+  const { body } = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+      ...modernHeaders(method, {}),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'q1', method, params }),
+    signal: leave.signal,
+  });
+  if (!body) throw new Error('there is no stream');
+  const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const messages: Json[] = [];
+  void (async () => {
+    for await (const { data } of events) messages.push(parseJson(data));
+  })().catch(() => undefined);
+  return { messages, leave: () => leave.abort() };
 }

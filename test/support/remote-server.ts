@@ -14,10 +14,12 @@ export interface RemoteServer extends AsyncDisposable {
   readonly heard: { method: string; session: string | undefined }[];
   /** Answers requests in place of the server, where set. */
   instead: ((req: IncomingMessage, res: ServerResponse, body: string) => boolean) | undefined;
-  /** Adds tools to the sessions that begin from now on. */
-  tools: (server: McpServer) => void;
+  /** Adds tools to the sessions that begin from now on. `authorization`: the header of the request that began one. */
+  tools: (server: McpServer, authorization: string | undefined) => void;
   /** Forgets all sessions, as a restart does. */
   forget(): void;
+  /** Closes all connections. */
+  drop(): void;
   openSessions(): number;
 }
 
@@ -34,7 +36,7 @@ export async function startRemoteServer(): Promise<RemoteServer> {
       { capabilities: { logging: {} } },
     );
     addTools(server, authorization);
-    remote.tools(server);
+    remote.tools(server, authorization);
     await server.connect(Object.assign(transport, { onclose: transport.onclose ?? (() => {}) }));
     return transport;
   };
@@ -62,6 +64,7 @@ export async function startRemoteServer(): Promise<RemoteServer> {
     instead: undefined,
     tools: () => {},
     forget: () => sessions.clear(),
+    drop: () => http.closeAllConnections(),
     openSessions: () => sessions.size,
     async [Symbol.asyncDispose]() {
       http.closeAllConnections();

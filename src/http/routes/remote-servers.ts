@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clientDocument, readAgain } from '../../remote/records.ts';
+import { clientDocument } from '../../remote/records.ts';
 import { findRemote } from '../../remote/rows.ts';
 import { remoteAuthentication } from '../../remote/settings.ts';
 import type { Context } from '../context.ts';
@@ -24,7 +24,7 @@ export const remoteServer = z
 
 const named = z.object({ name: z.string().meta({ description: 'Name of the tool at the server.' }) });
 /** The result of an import. */
-export const importReport = z
+export const remoteReport = z
   .object({
     tools: z.int().meta({ description: 'Number of tools that became actions.' }),
     leftOut: z.array(named.extend({ reason: z.string() })),
@@ -32,21 +32,13 @@ export const importReport = z
   })
   .meta({ id: 'ImportReport', description: 'Tools that an import left out or changed.' });
 
-/** Members of an answer about a remote server, besides the id and the version. */
-export const imported = {
-  report: importReport.optional(),
-  pending: z.boolean().optional().meta({
-    description: 'Whether the tools of a remote server are unknown until a user has connected an account.',
-  }),
-};
-
 /** A remote server in the view of its connector. */
 export const remoteView = z
   .object({
     url: z.string(),
     authentication: z.enum(['none', 'bearer', 'headers', 'oauth2']),
     operatorAccess: z.boolean().meta({ description: 'Whether values of the operator read its tools.' }),
-    pending: imported.pending.unwrap(),
+    pending: z.boolean().meta({ description: 'Whether its tools are still unknown.' }),
     readAt: time.nullable().meta({ description: 'When its tools were read last.' }),
     error: z.string().nullable().meta({ description: 'Why the last read failed; null when it did not.' }),
   })
@@ -68,30 +60,6 @@ export async function viewRemote(context: Context, key: ConnectorKey): Promise<z
   };
 }
 
-export const reimportConnectorRoute = defineRoute({
-  tag: 'Custom connectors',
-  auth: 'api_key',
-  method: 'POST',
-  path: '/api/connectors/{connectorId}/reimport',
-  operationId: 'reimportConnector',
-  summary: 'Read the tools of a remote MCP server again',
-  description:
-    'Changed tools make a version. Gatehouse also does this every five minutes, and when the server reports a change.',
-  scope: 'connectors:write',
-  params: z.strictObject({ connectorId: z.string() }),
-  success: {
-    status: 200,
-    description: 'The newest version and what the import left out.',
-    schema: z.object({ connectorId: z.string(), version: z.int(), ...imported }),
-  },
-  errors: ['connector_not_found', 'credential_invalid', 'upstream_failed', 'upstream_timeout'],
-  audited: true,
-  async handler({ context, caller, params: { connectorId } }) {
-    const key = { environment: caller.environment, connectorId };
-    return { body: await readAgain(context, key, caller.label) };
-  },
-});
-
 export const clientMetadataRoute = defineRoute({
   tag: 'Connecting accounts',
   auth: 'none',
@@ -109,6 +77,7 @@ export const clientMetadataRoute = defineRoute({
       client_id: z.string(),
       client_name: z.string(),
       client_uri: z.string(),
+      application_type: z.enum(['web', 'native']),
       redirect_uris: z.array(z.string()),
       grant_types: z.array(z.string()),
       response_types: z.array(z.string()),

@@ -1,5 +1,5 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
-import { parametersOf } from '../../connectors/schemas.ts';
+import { parametersOf } from '../../connectors/parameters.ts';
 import type { Base } from '../../base.ts';
 import { isNearly } from '../../lib/words.ts';
 import {

@@ -1,4 +1,4 @@
-import type { EventScope } from '../../connectors/event-scopes.ts';
+import type { SourceScope } from '../../connectors/event-scopes.ts';
 import type { LogLevel } from '../../lib/log-level.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
 import type { Grant } from './grant.ts';
@@ -11,7 +11,7 @@ export interface Connection {
   /** Addresses of resources that the client subscribed to. */
   readonly subscriptions: Set<string>;
   /** The newest event of each subscribed scope when it was last reported. */
-  readonly newest: Map<EventScope, string>;
+  readonly newest: Map<SourceScope, string>;
 }
 
 /** One request of a client, with its rights and the receivers of its notifications. */

@@ -23,7 +23,8 @@ import { newestOf } from './events.ts';
 import type { Connection, McpCall } from './mcp-call.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { Rendered } from './rendered.ts';
-import { assertResource, listResources, listResourceTemplates, readResource } from './resources.ts';
+import { isRemoteUri } from './remote-context.ts';
+import { assertFollowed, listResources, listResourceTemplates, readResource } from './resources.ts';
 import { RpcError } from './rpc-error.ts';
 import type { ToolScope } from './tool.ts';
 import { TOOLS_A_PAGE, type ToolDefinition } from './tool-definition.ts';
@@ -67,8 +68,8 @@ export function registerMethods(on: On): void {
     await subscribe(scope, connectionOf(call), params.uri);
     return {};
   });
-  on(UnsubscribeRequestSchema, ({ params }, _, call) => {
-    connectionOf(call).subscriptions.delete(params.uri);
+  on(UnsubscribeRequestSchema, ({ params }, scope, call) => {
+    if (connectionOf(call).subscriptions.delete(params.uri)) scope.unfollow(params.uri);
     return {};
   });
   on(ListToolsRequestSchema, ({ params }, scope) => listTools(scope, params?.cursor));
@@ -78,8 +79,7 @@ export function registerMethods(on: On): void {
   on(ListPromptsRequestSchema, ({ params }, scope) => listPrompts(scope, params?.cursor));
   on(GetPromptRequestSchema, ({ params }, scope) => getPrompt(scope, params.name, params.arguments ?? {}));
   on(CompleteRequestSchema, ({ params: { ref, argument, context } }, scope) => {
-    const prompt = ref.type === 'ref/prompt' ? ref.name : undefined;
-    return complete(scope, { prompt, argument, chosen: context?.arguments ?? {} });
+    return complete(scope, { ref, argument, chosen: context?.arguments ?? {} });
   });
 }
 
@@ -116,12 +116,12 @@ async function subscribe(
   { subscriptions, newest }: Connection,
   uri: string,
 ): Promise<void> {
-  await assertResource(scope, uri);
   if (subscriptions.size >= MAX_SUBSCRIPTIONS && !subscriptions.has(uri))
     throw new GatehouseError(
       'invalid_request',
       `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`,
     );
+  await assertFollowed(scope, uri);
   for (const [name, event] of await newestOf(scope.context, scope.grant, { uris: [uri] }))
     newest.set(name, event);
   subscriptions.add(uri);
@@ -129,10 +129,11 @@ async function subscribe(
 
 async function isReadable(scope: ToolScope, uri: string): Promise<boolean> {
   try {
-    await assertResource(scope, uri);
+    await assertFollowed(scope, uri);
     return true;
   } catch (error) {
-    if (error instanceof GatehouseError && error.status < 500) return false;
+    // A remote server that fails leaves the other addresses of the request as they are.
+    if (error instanceof GatehouseError && (error.status < 500 || isRemoteUri(uri))) return false;
     throw error;
   }
 }

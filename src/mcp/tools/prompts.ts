@@ -6,6 +6,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { pageAt } from './cursor.ts';
 import type { Grant } from './grant.ts';
 import { runAction } from './run-action.ts';
+import { completeRemote, getRemotePrompt, remotePrompts } from './remote-context.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible-types.ts';
@@ -100,12 +101,13 @@ function promptsIn(connector: Connector, { live: { pins } }: Grant) {
 }
 
 export async function listPrompts(scope: ToolScope, cursor: string | undefined) {
-  const all = promptsOf(scope).map(({ name, title, description, arguments: taken }) => ({
+  const own = promptsOf(scope).map(({ name, title, description, arguments: taken }) => ({
     name,
     title,
     description,
     arguments: taken,
   }));
+  const all = [...own, ...(await remotePrompts(scope))];
   const { page, nextCursor } = await pageAt(scope, { list: 'prompts', all, cursor, size: PER_PAGE });
   return { prompts: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
@@ -121,6 +123,8 @@ export async function getPrompt(
 ): Promise<JsonObject> {
   const prompt = promptsOf(scope).find((one) => one.name === name);
   if (!prompt) {
+    const remote = await getRemotePrompt(scope, name, values);
+    if (remote) return remote;
     const rule = ruleAgainst(scope, name);
     if (rule) throw restricted(`the prompt ${name}`, rule);
     throw unknownPrompt(name);
@@ -157,8 +161,8 @@ function ruleAgainst({ context, grant }: ToolScope, name: string): string | unde
 
 /** An argument to complete. */
 interface Completion {
-  /** Name of the prompt; undefined for a resource template. */
-  prompt: string | undefined;
+  /** The prompt, or the resource template. */
+  ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string };
   argument: { name: string; value: string };
   /** The arguments that have values already. */
   chosen: Record<string, string>;
@@ -168,10 +172,13 @@ interface Completion {
  * Returns values that an argument may take, for prompts and resource templates.
  * @throws GatehouseError `invalid_request` for an unknown prompt.
  */
-export function complete(scope: ToolScope, { prompt, argument, chosen }: Completion) {
+export async function complete(scope: ToolScope, { ref, argument, chosen }: Completion) {
+  const prompt = ref.type === 'ref/prompt' ? ref.name : undefined;
   const known = prompt === undefined ? undefined : promptsOf(scope).find((one) => one.name === prompt);
-  if (prompt !== undefined && !known) throw unknownPrompt(prompt);
+  const remote = known ? undefined : await completeRemote(scope, { ref, argument, chosen });
+  if (prompt !== undefined && !known && !remote) throw unknownPrompt(prompt);
   const all =
+    remote ??
     known?.proposed?.[argument.name] ??
     (argument.name === 'connectorId'
       ? scope.visible.connectors.map(({ connector }) => connector.connectorId)

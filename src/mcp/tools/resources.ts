@@ -1,10 +1,13 @@
+import { isUnifiedScope } from '../../connectors/event-scopes.ts';
 import { iconPath } from '../../connectors/icon.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { appResources, isAppResource, readAppResource } from './app-resources.ts';
 import { pageAt } from './cursor.ts';
-import { eventResources, eventScopeOf, recentEvents } from './events.ts';
+import { eventResources, eventScopeOf, isScopeShown, recentEvents } from './events.ts';
+import { fileAddress, FILE_TEMPLATE, readFilePage } from './file-resource.ts';
 import { readResultPage } from './large-results.ts';
+import { isRemoteUri, readRemoteResource, remoteResource, remoteResources } from './remote-context.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
@@ -40,6 +43,7 @@ export async function listResources(scope: ToolScope, cursor: string | undefined
     })),
     ...eventResources(scope),
     ...appResources(scope).fixed.map(({ address, ...rest }) => ({ uri: address, ...rest })),
+    ...(await remoteResources(scope)).resources,
   ];
   const { page, nextCursor } = await pageAt(scope, { list: 'resources', all, cursor, size: PER_PAGE });
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
@@ -53,7 +57,7 @@ export async function listResourceTemplates(scope: ToolScope, cursor: string | u
   }));
   const { page, nextCursor } = await pageAt(scope, {
     list: 'templates',
-    all: [...RESOURCE_TEMPLATES, ...brought],
+    all: [...RESOURCE_TEMPLATES, ...brought, ...(await remoteResources(scope)).templates],
     cursor,
     size: PER_PAGE,
   });
@@ -80,7 +84,8 @@ const RESOURCE_TEMPLATES = [
     name: 'events',
     title: 'Recent events',
     description:
-      'Recent events in the accounts of the user: commerce/customers, commerce/orders, commerce/products.',
+      'Recent events in the accounts of the user, by scope: a unified model such as commerce/orders, or an event source of ' +
+      'an app such as slack/message.posted.',
     mimeType: JSON_TYPE,
   },
   {
@@ -90,10 +95,19 @@ const RESOURCE_TEMPLATES = [
     description: 'A page of a result that was too large to inline, from page 1 on.',
     mimeType: JSON_TYPE,
   },
+  FILE_TEMPLATE,
 ];
 
-/** Checks that the caller can read a resource. Does not ask an app for it. @throws as readResource */
-export async function assertResource(scope: ToolScope, uri: string): Promise<void> {
+/**
+ * Checks that the caller can read a resource, and that its changes are reported. Asks no app, but a remote MCP server to
+ * subscribe to its resource. @throws as readResource
+ */
+export async function assertFollowed(scope: ToolScope, uri: string): Promise<void> {
+  if (isRemoteUri(uri)) {
+    if (!remoteResource(scope.visible, uri)) throw resourceNotFound(uri);
+    await scope.follow(uri);
+    return;
+  }
   if (uri.startsWith('svc:')) await readResource(scope, uri);
   else if (!isAppResource(scope, uri)) throw resourceNotFound(uri);
 }
@@ -105,8 +119,19 @@ export async function readResource(scope: ToolScope, uri: string) {
     if (found) return { contents: [found] };
     throw resourceNotFound(uri);
   }
+  if (isRemoteUri(uri)) {
+    const found = await readRemoteResource(scope, uri);
+    if (found) return { contents: found };
+    throw resourceNotFound(uri);
+  }
   const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
   if (result?.[1]) return readResult(scope, uri, { resultId: result[1], page: Number(result[2] ?? 1) });
+  const address = fileAddress(uri);
+  if (address) {
+    const found = await readFilePage(scope, uri, address);
+    if (found) return { contents: [found] };
+    throw resourceNotFound(uri);
+  }
   const text = await textOf(scope, uri);
   if (text === undefined) throw resourceNotFound(uri);
   const origin = eventScopeOf(uri) ? { _meta: THIRD_PARTY } : {};
@@ -152,7 +177,8 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
     return JSON.stringify({ connectors: scope.visible.connectors.map(summaryOf) });
   }
   const events = eventScopeOf(uri);
-  if (events) return recentEvents(scope.context, scope.grant, events);
+  if (events && (isUnifiedScope(events) || isScopeShown(scope, events)))
+    return recentEvents(scope.context, scope.grant, events);
   const path = /^svc:\/\/connectors\/([a-z0-9-]{1,32})(?:\/actions\/([a-z0-9_]{1,64}))?$/.exec(uri);
   if (!path?.[1]) return undefined;
   const [, connectorId, actionId] = path;

@@ -5,13 +5,15 @@ import { listCredentials } from '../../credentials/records.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { LogMessage, Progress } from '../../upstream/upstream-call.ts';
+import type { Following, LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import { readParameters } from './action-call.ts';
+import { askBetween } from './ask-between.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './account-links.ts';
 import { askClient, runContent } from './content.ts';
 import { InputRequired } from './input.ts';
 import type { ToolScope } from './tool.ts';
+import type { Around } from './waiting-calls.ts';
 
 const MAX_CREDENTIALS = 50;
 
@@ -25,6 +27,8 @@ interface ActionCall {
   credentialId?: string | undefined;
   confirmationToken?: string | undefined;
   fields?: readonly string[] | undefined;
+  /** Subscribes to the resource in place of reading it. */
+  following?: Following | undefined;
 }
 
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
@@ -47,7 +51,17 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
   // An app that asks questions is called several times for one call of the tool, but the user agrees only once.
   let agreed = false;
   try {
-    const run = async (answers?: JsonObject) => {
+    const { onProgress, onLog } = scope;
+    const appName = nameOf(context, grant, call);
+    const atOnce: Around = {
+      signal: scope.signal,
+      onProgress: onProgress && ((progress) => onProgress(shownProgress(progress))),
+      onLog: onLog && ((message) => onLog(shownLog(message))),
+      onChanged: scope.onChanged,
+      onWait: scope.onWait,
+      onQuestion: scope.inputs?.live ? (question) => askClient(scope, appName, question) : undefined,
+    };
+    const runAround = async (around: Around, answers?: JsonObject) => {
       // Answering an app's question is also an agreement, and it is valid once.
       if (answers && action?.effect !== 'read') await scope.inputs?.take();
       return executeAction(context, {
@@ -69,20 +83,24 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         fields: call.fields,
         credentialHeader: grant.credentialHeader,
         credentialId,
-        signal: scope.signal,
-        onProgress: scope.onProgress && ((progress) => scope.onProgress?.(shownProgress(progress))),
-        onLog: scope.onLog && ((message) => scope.onLog?.(shownLog(message))),
-        onChanged: scope.onChanged,
-        onWait: scope.onWait,
-        onQuestion: scope.inputs?.live
-          ? (question) => askClient(scope, nameOf(context, grant, call), question)
-          : undefined,
+        ...around,
         trace: scope.trace,
         answers,
+        following: call.following,
       });
     };
+    const { inputs } = scope;
+    const isAskedBetween = inputs && !inputs.live && (inputs.abilities.form || inputs.abilities.url);
+    const run = (answers?: JsonObject) =>
+      action?.definition.mcp && isAskedBetween
+        ? askBetween({ ...scope, ...atOnce }, inputs, {
+            action,
+            appName,
+            run: (around) => runAround(around, answers),
+          })
+        : runAround(atOnce, answers);
     if (action?.definition.response.body === 'content') {
-      return { ...(await runContent(scope, nameOf(context, grant, call), run)) };
+      return { ...(await runContent(scope, appName, run)) };
     }
     return toStructured(await run());
   } catch (error) {

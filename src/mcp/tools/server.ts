@@ -11,10 +11,12 @@ import type { McpCall } from './mcp-call.ts';
 import { fallback, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
+import { createRemoteSubscriptions, type RemoteSubscriptions } from './remote-subscriptions.ts';
 import { createActionSearch } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createVisibility } from './visible.ts';
+import { createWaitingCalls } from './waiting-calls.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
 
 /** Answers every method of every transport and MCP version, through the one long-lived server of the official SDK. */
@@ -22,6 +24,7 @@ export interface McpCore {
   /** Answers a request. Rejects only when the call's signal aborts. */
   answer(request: RpcRequest, call: McpCall): Promise<Answer>;
   visible(grant: Grant): Visible;
+  readonly remoteSubscriptions: Pick<RemoteSubscriptions, 'attend'>;
   close(): Promise<void>;
 }
 
@@ -52,22 +55,31 @@ const NO_VALIDATOR = {
 };
 
 export async function createMcpCore(context: Context): Promise<McpCore> {
+  const { clock, log } = context;
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
+  const waitingCalls = createWaitingCalls();
   /** By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. */
   const running = new Map<string | number, Entry>();
   let nextId = 0;
 
-  const scopeOf = (call: McpCall): ToolScope => ({
-    ...call,
-    context,
-    visible: visibility.of(call.grant.live),
-    visibility,
-    searchActions,
-    workflowTools,
-    corrections: [],
-  });
+  const scopeOf = (call: McpCall): ToolScope => {
+    const scope: ToolScope = {
+      ...call,
+      context,
+      visible: visibility.of(call.grant.live),
+      visibility,
+      searchActions,
+      workflowTools,
+      waitingCalls,
+      follow: (uri) => remoteSubscriptions.follow(scope, uri),
+      unfollow: (uri) => remoteSubscriptions.unfollow(call.grant, uri),
+      corrections: [],
+    };
+    return scope;
+  };
+  const remoteSubscriptions = createRemoteSubscriptions({ clock, log, scopeOf }, visibility);
 
   /** Runs a handler for a running request. Errors become JSON-RPC errors with the contract's codes. */
   const handled = async (
@@ -136,12 +148,17 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
 
   return {
     visible: (grant) => visibility.of(grant.live),
+    remoteSubscriptions,
     async answer(asked, call) {
       const request = withoutTask(asked);
       const fault = paramsFault(request);
       return fault === undefined ? ask(request, call) : invalidParams(call, fault);
     },
-    close: () => server.close(),
+    async close() {
+      waitingCalls.close();
+      remoteSubscriptions.close();
+      await server.close();
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { McpCall } from './mcp-call.ts';
 import type { Sizing } from './sizing.ts';
 import type { SearchActions } from './action-search.ts';
 import type { Visibility, Visible } from './visible-types.ts';
+import type { WaitingCalls } from './waiting-calls.ts';
 import type { WorkflowTools } from './workflow-tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -15,6 +16,11 @@ export interface ToolScope extends Omit<McpCall, 'connection' | 'listen' | 'prot
   visibility: Visibility;
   searchActions: SearchActions;
   workflowTools: WorkflowTools;
+  waitingCalls: WaitingCalls;
+  /** Subscribes the user to a resource of a remote MCP server. @throws as RemoteSubscriptions */
+  follow(uri: string): Promise<void>;
+  /** Ends the subscription when no other client of the user has it. */
+  unfollow(uri: string): void;
   /** Corrections of the arguments so far. */
   corrections: Correction[];
 }

@@ -140,7 +140,9 @@ function withoutDescriptions(connector: Connector): Connector {
 
 function allowedActions(connector: Connector, decision: Decision): Action[] {
   if (decision.connector(connector.connectorId)) return [];
-  return [...connector.actions.values()].filter((action) => !decision.action(action));
+  const allowed = [...connector.actions.values()].filter((action) => !decision.action(action));
+  if (decision.raw(connector.connectorId) || !connector.raw) return allowed;
+  return decision.action(connector.raw) ? allowed : [...allowed, connector.raw];
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Base } from '../../base.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
-import { answerOn, streamOf, type Flow, type Stream } from './flow.ts';
+import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
 import type { Grant } from '../tools/grant.ts';
 import { mcp2026Inputs } from '../tools/input.ts';
 import type { McpCall } from '../tools/mcp-call.ts';
@@ -132,7 +132,7 @@ function mcp2026Answer(method: string, answer: Answer): Answer {
 }
 
 async function readable(uris: string[], canRead: (uri: string) => Promise<boolean>): Promise<string[]> {
-  const found: string[] = [];
-  for (const uri of uris) if (await canRead(uri)) found.push(uri);
-  return found;
+  // All at once, because a remote server may be slow.
+  const canReads = await Promise.all(uris.map(canRead));
+  return uris.filter((_, index) => canReads[index]);
 }

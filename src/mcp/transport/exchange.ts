@@ -1,6 +1,6 @@
 import type { Base } from '../../base.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { answerOn, streamOf, type Flow, type Stream } from './flow.ts';
+import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
 import type { Grant } from '../tools/grant.ts';
 import { clientOf } from '../protocol/initialize.ts';
 import type { Listeners } from './listeners.ts';

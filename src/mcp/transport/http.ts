@@ -43,7 +43,10 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const core = await createMcpCore(context);
   const sessions = createSessions(context.clock);
   const listeners = createListeners();
-  const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);
+  const watch = watchChanges(context, core.remoteSubscriptions, () => [
+    ...sessions.listening(),
+    ...listeners.all(),
+  ]);
   const exchange = createExchange(context, core, { sessions, listeners, watch });
   const logRequest = createRequestLog(context);
   return {

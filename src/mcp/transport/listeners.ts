@@ -131,6 +131,7 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
     environment: grant.environment,
     serverId: grant.live.server.serverId,
     userId: grant.userId,
+    credentialHeader: grant.credentialHeader,
     subscriptions,
     live: grant.live,
     newest,

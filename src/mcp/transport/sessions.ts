@@ -161,6 +161,7 @@ function newSession(
     serverId: grant.live.server.serverId,
     caller: grant.caller,
     userId: grant.userId,
+    credentialHeader: grant.credentialHeader,
     logLevel: undefined,
     asked: new Map(),
     subscriptions: new Set(),

@@ -9,7 +9,7 @@ import { jsonFromBody } from '../../lib/http-body.ts';
 import { findServerByIdOrName } from '../../servers/records.ts';
 import type { Environment } from '../../store/environments.ts';
 import type { Askable } from '../tools/elicitation.ts';
-import { answerOn } from './flow.ts';
+import { answerOn } from './answer-stream.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
 import { clientOf, type Client } from '../protocol/initialize.ts';
 import { createListeners, type EventSink } from './listeners.ts';
@@ -45,7 +45,10 @@ export async function runStdio(
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
   };
   const listeners = createListeners();
-  const watch = watchChanges(context, () => [...listeners.all(), ...(stdio.client ? [stdio.client] : [])]);
+  const watch = watchChanges(context, core.remoteSubscriptions, () => [
+    ...listeners.all(),
+    ...(stdio.client ? [stdio.client] : []),
+  ]);
   const ended = new AbortController();
   const stdio: Stdio = {
     context,
@@ -177,6 +180,7 @@ function toClient({ context, rights, ended, send }: Stdio, grant: Grant, { abili
     environment: grant.environment,
     serverId: grant.live.server.serverId,
     userId: grant.userId,
+    credentialHeader: grant.credentialHeader,
     subscriptions: new Set(),
     logLevel: undefined,
     live: grant.live,

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventScope } from '../../connectors/event-scopes.ts';
+import type { SourceScope } from '../../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import type { JsonObject } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import { changesSince } from '../../store/changes.ts';
 import type { Tables } from '../../store/schema.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
+import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
+import type { RemoteSubscriptions, Subscriber } from '../tools/remote-subscriptions.ts';
 
 /**
  * Polls between pings. Proxies close connections that are silent for a minute. A ping also checks the rights.
@@ -27,26 +27,17 @@ const LISTS: readonly Changed[] = ['tools', 'resources', 'prompts'];
 const LISTS_OF_ACCOUNTS: readonly Changed[] = ['tools', 'resources'];
 
 /** A receiver of change notifications: a session with a standing stream, or a listener of MCP 2026-07-28. */
-export interface Watcher {
-  readonly environment: Environment;
-  readonly serverId: string;
-  readonly userId: string | undefined;
+export interface Watcher extends Subscriber {
   /** Start of listening, epoch ms. Earlier changes of accounts are not reported. */
   readonly since: number;
-  /** Addresses of resources that it subscribed to. */
-  readonly subscriptions: ReadonlySet<string>;
   /**
    * The server at the last check. A different shape means that lists changed. Resources that it denies are not reported.
    */
   live: LiveServer;
   /** The newest event of each subscribed scope at the last check. */
-  readonly newest: Map<EventScope, string>;
+  readonly newest: Map<SourceScope, string>;
   /** Expiry of the caller's rights as far as known, epoch ms. The rights are checked again then. */
   endsAt: number;
-  /** Returns the current rights of its caller and user. @throws GatehouseError once they are revoked or expired. */
-  rights(): Promise<Grant>;
-  /** Sends a notification. Drops notifications that the client did not ask for. */
-  notify(method: string, params?: JsonObject): void;
   ping(): void;
   /** Ends its stream because its rights ended. */
   onRightsEnded(reason: GatehouseError): void;
@@ -76,7 +67,11 @@ interface WatcherState {
  * Notifies watchers of changes at their server within a second. Ends the streams of watchers without rights. One poll
  * of the stored changes serves all watchers. A change starts checks only of the watchers that it concerns.
  */
-export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
+export function watchChanges(
+  context: WatchContext,
+  remoteSubscriptions: Pick<RemoteSubscriptions, 'attend'>,
+  watchers: () => Iterable<Watcher>,
+): Watch {
   const notes = noteReader(context);
   const states = new WeakMap<Watcher, WatcherState>();
   let polling = false;
@@ -84,8 +79,12 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
 
   const poll = async (): Promise<void> => {
     const all = [...watchers()];
-    if (all.length === 0) return notes.reset();
+    if (all.length === 0) {
+      remoteSubscriptions.attend(all, []);
+      return notes.reset();
+    }
     const fresh = await notes.fresh();
+    remoteSubscriptions.attend(all, fresh);
     // The caches of this process may be older than the change.
     if (fresh.length > 0) {
       context.servers.forget();

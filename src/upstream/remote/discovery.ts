@@ -5,14 +5,17 @@ import {
   registerClient,
 } from '@modelcontextprotocol/sdk/client/auth.js';
 import { checkResourceAllowed } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
-import type { AuthorizationServerMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type {
+  AuthorizationServerMetadata,
+  OAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { z } from 'zod';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound } from '../../lib/outbound.ts';
-import type { OAuthServer } from './oauth-server.ts';
+import type { OAuthServer } from './oauth-metadata.ts';
 import { toResponse } from './remote-fetch.ts';
 
 const TIMEOUT_MS = 15 * SECOND;
@@ -46,18 +49,15 @@ export async function discover(
   const fetchFn = plainFetch(outbound);
   try {
     const challenge = await challengeOf(fetchFn, url);
-    const resource = await discoverOAuthProtectedResourceMetadata(
-      url,
-      challenge.resourceMetadataUrl ? { resourceMetadataUrl: challenge.resourceMetadataUrl } : {},
-      fetchFn,
-    );
+    const resource = await resourceOf(fetchFn, url, challenge.resourceMetadataUrl);
     if (!checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource }))
       throw failed(`its metadata are for another resource, ${resource.resource.slice(0, 200)}`);
     const [address] = resource.authorization_servers ?? [];
     if (address === undefined) throw failed('its metadata name no authorization server');
-    const metadata = await discoverAuthorizationServerMetadata(address, { fetchFn });
+    const published = await discoverAuthorizationServerMetadata(address, { fetchFn });
+    const metadata = published ?? (resource.isOlder ? usualEndpoints(address) : undefined);
     if (!metadata) throw failed('its authorization server has no metadata');
-    assertUsable(metadata, address);
+    assertUsable(metadata, address, resource.isOlder === true);
     const more = extras.parse(metadata);
     const scopes = wanted ?? challenge.scope?.split(' ') ?? resource.scopes_supported ?? [];
     const found = {
@@ -74,6 +74,42 @@ export async function discover(
     if (error instanceof GatehouseError) throw error;
     throw failed('its metadata cannot be read', error);
   }
+}
+
+/** Metadata of a resource. `isOlder`: it has none, as a server of MCP 2025-03-26. */
+type Resource = OAuthProtectedResourceMetadata & { isOlder?: boolean };
+
+/**
+ * Returns the metadata of a server. A server without any is one of MCP 2025-03-26, which is its own authorization
+ * server.
+ */
+async function resourceOf(fetchFn: FetchLike, url: string, address: URL | undefined): Promise<Resource> {
+  let isMissing = true;
+  const watched: FetchLike = async (at, init) => {
+    const answer = await fetchFn(at, init);
+    isMissing &&= answer.status === 404;
+    return answer;
+  };
+  try {
+    const options = address ? { resourceMetadataUrl: address } : {};
+    return await discoverOAuthProtectedResourceMetadata(url, options, watched);
+  } catch (error) {
+    if (address || !isMissing) throw error;
+    return { resource: url, authorization_servers: [new URL(url).origin], isOlder: true };
+  }
+}
+
+/** Returns the endpoints of an authorization server without metadata (MCP 2025-03-26, which requires PKCE). */
+function usualEndpoints(origin: string): AuthorizationServerMetadata {
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+  };
 }
 
 /** Members of the metadata that not all of its forms in the SDK have. */
@@ -118,6 +154,8 @@ export function clientMetadata({ publicUrl, redirectUri }: Omit<OwnAddresses, 'c
   return {
     client_name: CLIENT_NAME,
     client_uri: publicUrl,
+    // A client of the type `web` redirects to https: only (OpenID Connect Registration section 2).
+    application_type: publicUrl.startsWith('https:') ? 'web' : 'native',
     redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
@@ -126,9 +164,11 @@ export function clientMetadata({ publicUrl, redirectUri }: Omit<OwnAddresses, 'c
 }
 
 /** @throws GatehouseError for metadata of another issuer, and for a server without PKCE (S256) */
-function assertUsable(metadata: AuthorizationServerMetadata, address: string): void {
+function assertUsable(metadata: AuthorizationServerMetadata, address: string, isOlder: boolean): void {
   const bare = (text: string) => text.replace(/\/$/, '');
-  if (bare(metadata.issuer) !== bare(address))
+  // An older server gives only its origin, at which the issuer may have a path.
+  const issuer = isOlder && URL.canParse(metadata.issuer) ? new URL(metadata.issuer).origin : metadata.issuer;
+  if (bare(issuer) !== bare(address))
     throw failed(
       `the metadata of its authorization server name another issuer, ${metadata.issuer.slice(0, 200)}`,
     );

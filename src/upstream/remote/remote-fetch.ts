@@ -1,9 +1,14 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { MINUTE } from '../../lib/clock.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
 
 /** The limit of one answer, all its messages together. */
 const MAX_ANSWER_BYTES = 10 * MIB;
+/** The limit of a standing stream. A server that reports changes all the time reaches it in seconds. */
+const MAX_STANDING_BYTES = MIB;
+/** The longest life of a standing stream. A connection may die without a sign. */
+const STANDING_MS = 30 * MINUTE;
 /** Bytes of a refusal that are read for its sentence. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** How long the transport may take to read the last event of a stream that has ended. */
@@ -17,6 +22,17 @@ export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox
   headers: Record<string, string>;
   /** Called when the stream of an answer ends and the server cannot continue it. */
   streamEnded(): void;
+  /** The standing stream of a session that follows a resource; other sessions open none. */
+  standing?: Standing | undefined;
+}
+
+/** The stream on which a server reports changes. */
+export interface Standing {
+  /** Has sockets of its own, because a stream holds one as long as it is open. */
+  outbound: Pick<Outbound, 'stream'>;
+  /** Called when the stream is open, or with the reason why it is not. */
+  onOpen(failure?: unknown): void;
+  onEnd(): void;
 }
 
 /** An answer with a status of an error. */
@@ -34,6 +50,11 @@ export class RefusedByServer extends Error {
   }
 }
 
+/** The server does not report changes of its resources. */
+export class ChangesNotReported extends Error {
+  override readonly name = 'ChangesNotReported';
+}
+
 /** The session has ended at the server, which did not take the request. */
 export class SessionGone extends Error {
   override readonly name = 'SessionGone';
@@ -41,16 +62,15 @@ export class SessionGone extends Error {
 
 /**
  * Returns the fetch() of the SDK's transport. Requests pass the guard of outgoing calls, and carry the headers of the
- * call that is under way. A standing stream is not opened, because it would hold a socket for each credential.
+ * call that is under way. Only a session that follows a resource opens a standing stream, because the stream holds a
+ * socket.
  */
 export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Under): FetchLike {
   return async (url, init = {}) => {
-    const { timeoutMs, allowSandbox, headers: own, streamEnded } = under();
+    const { timeoutMs, allowSandbox, headers: own, streamEnded, standing } = under();
     const method = init.method ?? 'GET';
     const headers = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
-    if (method === 'GET' && headers['last-event-id'] === undefined)
-      return new Response(null, { status: 405 });
-    const answer = await outbound.stream({
+    const request = {
       method,
       url: String(url),
       headers,
@@ -59,7 +79,10 @@ export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Und
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
       maxBytes: MAX_ANSWER_BYTES,
-    });
+    };
+    if (method === 'GET' && headers['last-event-id'] === undefined)
+      return standing ? openStanding(standing, request) : new Response(null, { status: 405 });
+    const answer = await outbound.stream(request);
     const { status, body } = answer;
     if (method === 'POST' && status >= 400) {
       const text = await beginningOf(body);
@@ -69,6 +92,33 @@ export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Und
     const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
     return toResponse(isStream ? { ...answer, body: untilEnd(body, streamEnded) } : answer);
   };
+}
+
+async function openStanding(standing: Standing, request: OutboundRequest): Promise<Response> {
+  const limits = { timeoutMs: STANDING_MS, maxBytes: MAX_STANDING_BYTES };
+  try {
+    const answer = await standing.outbound.stream({ ...request, ...limits });
+    const { status, headers, body } = answer;
+    if (status === 200 && headers['content-type']?.startsWith('text/event-stream')) {
+      standing.onOpen();
+      return await toResponse({ ...answer, body: reportingEnd(body, () => standing.onEnd()) });
+    }
+    const refusal = new RefusedByServer(answer, await beginningOf(body));
+    const isMissing = status < 400 || status === 404 || status === 405;
+    standing.onOpen(isMissing ? new ChangesNotReported('There is no standing stream.') : refusal);
+    return new Response(null, { status: 405 });
+  } catch (error) {
+    standing.onOpen(error);
+    throw error;
+  }
+}
+
+async function* reportingEnd(body: AsyncIterable<Buffer>, ended: () => void): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } finally {
+    ended();
+  }
 }
 
 /** Returns an answer as fetch() does. */

@@ -1,4 +1,10 @@
-import { ErrorCode, McpError, type ClientRequest, type Result } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ClientRequestSchema,
+  ErrorCode,
+  McpError,
+  type ClientRequest,
+  type Result,
+} from '@modelcontextprotocol/sdk/types.js';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MAX_JSON_DEPTH, type Json } from '../../lib/json.ts';
@@ -9,7 +15,7 @@ import { parseAnswer } from '../large-answers.ts';
 import { cancelled } from '../pause.ts';
 import { buildEndpoint, type Endpoint } from '../request.ts';
 import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
-import { RefusedByServer } from './remote-fetch.ts';
+import { ChangesNotReported, RefusedByServer } from './remote-fetch.ts';
 import { DeadlinePassed, StreamBroken, type RemoteSession } from './session.ts';
 import type { Wanted } from './sessions.ts';
 
@@ -39,7 +45,9 @@ export async function sendRemote(
   try {
     const endsAt = context.clock.now() + timeoutMs;
     const isOver = () => context.clock.now() >= endsAt;
-    const result = await context.remoteSessions.use(wanted, (session) => perform(session, call, isOver));
+    const result = call.following
+      ? await follow(context, wanted, { ...call.following, uri: String(call.input['uri']) })
+      : await context.remoteSessions.use(wanted, (session) => perform(session, call, isOver));
     return await answerOf(context, endpoint, { status: 200, text: JSON.stringify(result) });
   } catch (error) {
     if (call.signal?.aborted) throw cancelled(call);
@@ -55,6 +63,15 @@ export async function sendRemote(
     }
     throw failureOf(call, error, timeoutMs);
   }
+}
+
+async function follow(
+  { remoteSessions }: SendContext,
+  wanted: Wanted,
+  followed: NonNullable<Wanted['followed']>,
+): Promise<Result> {
+  await remoteSessions.follow({ ...wanted, followed });
+  return {};
 }
 
 function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): Wanted {
@@ -92,32 +109,71 @@ async function perform(
   isOver: () => boolean,
 ): Promise<Result> {
   const { mcp } = action.definition;
-  if (mcp?.method === 'tools/call')
-    return session.ask({ method: 'tools/call', params: { name: mcp.name, arguments: input } });
-  return { server: session.server, tools: await listTools(session, isOver) };
+  switch (mcp?.method) {
+    case 'tools/call':
+      return session.ask({ method: 'tools/call', params: { name: mcp.name, arguments: input } });
+    case 'resources/read':
+      return session.ask({ method: 'resources/read', params: { uri: String(input['uri']) } });
+    case 'prompts/get':
+    case 'completion/complete':
+      // The schema of the action has the shape of the request.
+      return session.ask(ClientRequestSchema.parse({ method: mcp.method, params: input }));
+    case 'resources/list':
+      return {
+        resources: await listOf(session, isOver, { method: 'resources/list', member: 'resources' }),
+        templates: await templatesOf(session, isOver),
+      };
+    case 'prompts/list':
+      return { prompts: await listOf(session, isOver, { method: 'prompts/list', member: 'prompts' }) };
+    default: {
+      const tools = await listOf(session, isOver, { method: 'tools/list', member: 'tools' });
+      return { server: session.server, capabilities: session.capabilities, tools };
+    }
+  }
+}
+
+/** Returns the templates of a server; none where it does not know them. */
+async function templatesOf(session: RemoteSession, isOver: () => boolean): Promise<unknown[]> {
+  try {
+    const method = 'resources/templates/list';
+    return await listOf(session, isOver, { method, member: 'resourceTemplates' });
+  } catch (error) {
+    if (error instanceof McpError && error.code === Number(ErrorCode.MethodNotFound)) return [];
+    throw error;
+  }
+}
+
+/** A list of a server, and the member of its pages that has the entries. */
+interface List {
+  method: 'tools/list' | 'resources/list' | 'resources/templates/list' | 'prompts/list';
+  member: string;
 }
 
 /**
- * Returns the tools of a server, from all pages of its list, which share the time of the call.
+ * Returns the entries of a list of a server, from all its pages, which share the time of the call.
  * @throws DeadlinePassed, GatehouseError `upstream_failed` for too many pages
  */
-async function listTools(session: RemoteSession, isOver: () => boolean): Promise<unknown[]> {
-  const tools: unknown[] = [];
+async function listOf(
+  session: RemoteSession,
+  isOver: () => boolean,
+  { method, member }: List,
+): Promise<unknown[]> {
+  const entries: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    if (isOver()) throw new DeadlinePassed('The list of tools took too long.');
+    if (isOver()) throw new DeadlinePassed(`The answer to ${method} took too long.`);
     const request: ClientRequest = {
-      method: 'tools/list',
+      method,
       ...(cursor === undefined ? {} : { params: { cursor } }),
     };
-    const { tools: some, nextCursor } = await session.ask(request);
-    if (Array.isArray(some)) tools.push(...some);
-    if (typeof nextCursor !== 'string') return tools;
+    const { [member]: some, nextCursor } = await session.ask(request);
+    if (Array.isArray(some)) entries.push(...some);
+    if (typeof nextCursor !== 'string') return entries;
     cursor = nextCursor;
   }
   throw new GatehouseError(
     'upstream_failed',
-    `The MCP server lists its tools in more than ${MAX_PAGES} pages.`,
+    `The MCP server answers ${method} in more than ${MAX_PAGES} pages.`,
   );
 }
 
@@ -145,6 +201,12 @@ async function answerOf(
 function failureOf({ connector }: UpstreamCall, error: unknown, timeoutMs: number): unknown {
   const { name, connectorId } = connector;
   if (error instanceof GatehouseError) return error;
+  if (error instanceof ChangesNotReported)
+    return new GatehouseError(
+      'upstream_rejected',
+      `${name} reports no changes of its resources. Read the resource again instead.`,
+      { details: { connectorId }, cause: error },
+    );
   if (error instanceof McpError || error instanceof DeadlinePassed) {
     const seconds = Math.max(1, Math.round(timeoutMs / SECOND));
     return new GatehouseError('upstream_timeout', `${name} did not answer within ${seconds} s.`, {

@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import {
   ElicitRequestSchema,
   LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
   ElicitResultSchema,
   ResultSchema,
   ToolListChangedNotificationSchema,
@@ -10,18 +11,19 @@ import {
   type ElicitResult,
   type Implementation,
   type Result,
+  type ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js';
 import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { asJson, asObject, type JsonObject } from '../../lib/json.ts';
 import type { Outbound } from '../../lib/outbound.ts';
-import { logShape, progressShape, type Notices } from '../upstream-call.ts';
-import { remoteFetch, type Under } from './remote-fetch.ts';
+import { logShape, progressShape, type Following, type Notices } from '../upstream-call.ts';
+import { ChangesNotReported, remoteFetch, type Standing, type Under } from './remote-fetch.ts';
 
 const CLIENT: Implementation = { name: 'gatehouse', version: '1' };
 /** Progress and log messages of one call; further ones are dropped. */
 const MAX_NOTICES = 1000;
-/** How long a server may take to end a session. A stop of Gatehouse waits for it. */
-const CLOSE_MS = 2 * SECOND;
+/** How long a server may take for each request that ends a session. A stop of Gatehouse waits for it. */
+const CLOSE_MS = SECOND;
 /** Questions of one call. */
 const MAX_QUESTIONS = 10;
 /** Longest time of a call with questions, because a person answers them. */
@@ -33,6 +35,14 @@ export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices
   /** Called when the server reports that its tools changed. */
   onToolsChanged: () => void;
   signal?: AbortSignal | undefined;
+  /** The resource that the session subscribes to; undefined for a session of calls. */
+  followed?: (Following & { uri: string }) | undefined;
+}
+
+/** The ways to a server: its calls, and its standing streams. */
+export interface Ways {
+  calls: Pick<Outbound, 'stream'>;
+  standing: Pick<Outbound, 'stream'>;
 }
 
 /** The stream of an answer ended before the answer. */
@@ -55,13 +65,25 @@ export class RemoteSession {
   #isClosing = false;
   #deadline: NodeJS.Timeout | undefined;
   #broken: ((error: Error) => void) | undefined;
+  readonly #standing: Standing;
+  readonly #standingOpen = Promise.withResolvers<void>();
+  #isStandingOver = false;
+  #isSubscribed = false;
 
-  constructor(outbound: Pick<Outbound, 'stream'>, url: string, served: Served) {
+  constructor({ calls, standing }: Ways, url: string, served: Served) {
     this.#served = served;
+    this.#standing = {
+      outbound: standing,
+      onOpen: (failure) =>
+        failure === undefined ? this.#standingOpen.resolve() : this.#standingOpen.reject(failure),
+      onEnd: () => this.#onStandingEnd(),
+    };
+    // The stream may fail before the session waits for it.
+    this.#standingOpen.promise.catch(() => {});
     const capabilities = served.onQuestion ? { elicitation: { form: {}, url: {} } } : {};
     this.#client = new Client(CLIENT, { capabilities });
     this.#transport = new StreamableHTTPClientTransport(new URL(url), {
-      fetch: remoteFetch(outbound, () => this.#under()),
+      fetch: remoteFetch(calls, () => this.#under()),
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 5000,
@@ -78,6 +100,13 @@ export class RemoteSession {
       this.#client.setRequestHandler(ElicitRequestSchema, ({ params }) =>
         this.#question(asObject(asJson(params))),
       );
+    const { followed, signal } = served;
+    if (followed) {
+      signal?.addEventListener('abort', () => this.#standingOpen.reject(signal.reason), { once: true });
+      this.#client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+        if (isPartOf(followed.uri, params.uri)) followed.onUpdated();
+      });
+    }
     this.#client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       if (this.#notices++ < MAX_NOTICES) this.#served.onToolsChanged();
     });
@@ -94,6 +123,11 @@ export class RemoteSession {
   /** The name and version that the server gave, as its own claim. */
   get server(): Implementation | undefined {
     return this.#client.getServerVersion();
+  }
+
+  /** The capabilities that the server declared. */
+  get capabilities(): ServerCapabilities | undefined {
+    return this.#client.getServerCapabilities();
   }
 
   /** Serves another call from now on. */
@@ -124,15 +158,45 @@ export class RemoteSession {
     return this.#whole(asked);
   }
 
+  /**
+   * Subscribes to the followed resource, after the stream is open that reports its changes.
+   * @throws ChangesNotReported, and as ask()
+   */
+  async subscribe({ uri }: { uri: string }): Promise<void> {
+    if (!this.capabilities?.resources?.subscribe) throw new ChangesNotReported('There are no subscriptions.');
+    await this.#whole(this.#standingOpen.promise);
+    await this.ask({ method: 'resources/subscribe', params: { uri } });
+    if (this.#isStandingOver) throw new StreamBroken('The standing stream ended.');
+    this.#isSubscribed = true;
+  }
+
+  #onStandingEnd(): void {
+    this.#isStandingOver = true;
+    if (this.#isSubscribed) this.#served.followed?.onEnded();
+    else this.#broken?.(new StreamBroken('The standing stream ended.'));
+  }
+
   /** Ends the session at the server, and every request. Never rejects, and takes two seconds at most. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    try {
+      if (this.#isSubscribed) await this.#unsubscribe();
+    } catch {
+      // The end of the session also ends its subscription.
+    }
     try {
       await this.#transport.terminateSession();
     } catch {
       // The server ends idle sessions itself.
     }
     await this.#client.close();
+  }
+
+  async #unsubscribe(): Promise<void> {
+    const params = { uri: this.#served.followed?.uri ?? '' };
+    await this.#client.request({ method: 'resources/unsubscribe', params }, ResultSchema, {
+      timeout: CLOSE_MS,
+    });
   }
 
   /** Asks the user of the call. The deadline starts again after the answer. */
@@ -174,7 +238,13 @@ export class RemoteSession {
       headers,
       timeoutMs: this.#isClosing ? CLOSE_MS : onQuestion ? PATIENCE_MS : timeoutMs,
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
+      standing: this.#served.followed && !this.#isClosing ? this.#standing : undefined,
       streamEnded: () => broken?.(new StreamBroken('The stream ended before the answer.')),
     };
   }
+}
+
+/** Returns whether an address is the followed one or below it. Servers may report a part of what was subscribed to. */
+function isPartOf(followed: string, uri: string): boolean {
+  return uri === followed || uri.startsWith(followed.endsWith('/') ? followed : `${followed}/`);
 }

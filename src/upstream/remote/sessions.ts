@@ -2,7 +2,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { SessionGone } from './remote-fetch.ts';
-import type { RemoteSession, Served } from './session.ts';
+import type { RemoteSession, Served, Ways } from './session.ts';
 
 /** How long an unused session stays open. */
 const IDLE_MS = MINUTE;
@@ -21,6 +21,8 @@ export interface Wanted extends Omit<Served, 'onToolsChanged'> {
 export interface RemoteSessions {
   /** Lends a session to `work`, a new one where none is idle. A session whose work failed is closed. */
   use<T>(wanted: Wanted, work: (session: RemoteSession) => Promise<T>): Promise<T>;
+  /** Subscribes to the followed resource in a session of its own, which the signal of the call ends. */
+  follow(wanted: Wanted & { followed: NonNullable<Served['followed']> }): Promise<void>;
   /** Reports the connectors whose server said that its tools changed. */
   watch(listener: (connector: Connector) => void): void;
   close(): Promise<void>;
@@ -32,7 +34,11 @@ interface Idle {
   timer: NodeJS.Timeout;
 }
 
-export function createRemoteSessions(outbound: Pick<Outbound, 'stream'>): RemoteSessions {
+/** Creates the sessions. `standing` has the sockets of standing streams. */
+export function createRemoteSessions(
+  calls: Pick<Outbound, 'stream'>,
+  standing: Ways['standing'] = calls,
+): RemoteSessions {
   let idle: Idle[] = [];
   let listener: ((connector: Connector) => void) | undefined;
   const closing = new Set<Promise<void>>();
@@ -62,7 +68,7 @@ export function createRemoteSessions(outbound: Pick<Outbound, 'stream'>): Remote
   /** The client of the SDK is loaded with the first session, because a start should not wait for it. */
   const begin = async (url: string, served: Served): Promise<RemoteSession> => {
     const { RemoteSession: Session } = await import('./session.ts');
-    return new Session(outbound, url, served);
+    return new Session({ calls, standing }, url, served);
   };
   const lend = async <T>(
     { key, url, connector, ...rest }: Wanted,
@@ -93,6 +99,18 @@ export function createRemoteSessions(outbound: Pick<Outbound, 'stream'>): Remote
         if (known && error instanceof SessionGone) return lend(wanted, undefined, work);
         throw error;
       }
+    },
+    async follow({ connector, url, ...rest }) {
+      const session = await begin(url, { ...rest, onToolsChanged: () => listener?.(connector) });
+      try {
+        await session.open();
+        await session.subscribe(rest.followed);
+        rest.signal?.throwIfAborted();
+      } catch (error) {
+        end(session);
+        throw error;
+      }
+      rest.signal?.addEventListener('abort', () => end(session), { once: true });
     },
     watch: (given) => void (listener = given),
     async close() {
