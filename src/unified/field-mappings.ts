@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
-import type { EventScope } from '../connectors/event-scopes.ts';
+import type { EventScope, SourceScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -97,7 +97,7 @@ export type CustomFields = ((raw: Json) => Promise<JsonObject>) | undefined;
  */
 export async function customFieldsOf(
   { db, expressions }: Pick<Context, 'db' | 'expressions'>,
-  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
+  of: { environment: Environment; connectorId: string; credentialId: string; scope: SourceScope },
 ): Promise<CustomFields> {
   const fields = [...(await expressionsOf(db, of))];
   if (fields.length === 0) return undefined;
@@ -146,7 +146,7 @@ const mappingsOfScope = perDatabase((db) =>
 
 async function expressionsOf(
   db: Db,
-  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
+  of: { environment: Environment; connectorId: string; credentialId: string; scope: SourceScope },
 ): Promise<Map<string, string>> {
   const { rows } = await runPrepared(db, mappingsOfScope(db), [of.environment, of.scope]);
   if (rows.length === 0) return new Map();

@@ -1,15 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope } from '../connectors/event-scopes.ts';
-import type { UnifiedModel } from '../connectors/events-format.ts';
+import { isUnifiedScope, type EventScope, type SourceScope } from '../connectors/event-scopes.ts';
+import type { EventSourceDefinition, UnifiedModel } from '../connectors/events-format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapValue } from '../upstream/expression.ts';
 import type { CustomFields } from './field-mappings.ts';
+import { notOffered, sourceModelOf, type SourceModel } from '../connectors/source-model.ts';
 import { unifiedId, unifiedVariantId } from './unified-ids.ts';
 import { UNIFIED_MODELS } from './models.ts';
 
-/** A record of an app in its unified form. `createdAt` and `updatedAt` are epoch milliseconds here. */
+/** A record of an app in its unified form, or as its event source has it. `createdAt` and `updatedAt` are epoch milliseconds here. */
 export interface Unified {
   id: string;
   remoteId: string;
@@ -17,6 +18,8 @@ export interface Unified {
   updatedAt: number | undefined;
   /** The whole record, as it is returned and delivered. */
   body: JsonObject;
+  /** The part in which two states of the record differ. */
+  state: Json;
 }
 
 /**
@@ -26,12 +29,43 @@ export interface Unified {
 export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
   const model = connector.definition.unified[scope];
   if (model) return model;
-  const known = Object.keys(connector.definition.unified).join(', ') || 'none';
-  throw new GatehouseError(
-    'invalid_request',
-    `${connector.name} does not offer ${scope}. Its scopes: ${known}.`,
-    { details: { faults: [{ field: 'scope', rule: `must be one of: ${known}` }] } },
-  );
+  throw notOffered(connector, scope);
+}
+
+interface Account<Scope extends SourceScope = SourceScope> {
+  connector: Connector;
+  scope: Scope;
+  connectionId: string;
+}
+
+/**
+ * Returns a record of a source as it is delivered: in its unified form, or as it is where the source is the app's own.
+ * @throws GatehouseError `upstream_failed` as toUnified().
+ */
+export async function toDelivered(
+  account: Account,
+  raw: Json,
+  customFields?: CustomFields,
+): Promise<Unified> {
+  const { connector, scope, connectionId } = account;
+  if (isUnifiedScope(scope)) return toUnified({ connector, scope, connectionId }, raw, customFields);
+  const model = sourceModelOf(connector, scope);
+  const { id, remoteId, createdAt, updatedAt } = factsOf(account, model, raw);
+  const state = ('key' in model ? (model.key ?? []) : []).map((path) => valueAt(raw, path) ?? null);
+  const body = { id, remoteId, createdAt: iso(createdAt), updatedAt: iso(updatedAt), raw };
+  return { id, remoteId, createdAt, updatedAt, body, state };
+}
+
+/** Returns the ids and times of a record. @throws GatehouseError `upstream_failed` when it has no id. */
+function factsOf({ connector, scope, connectionId }: Account, model: SourceModel, raw: Json) {
+  const remoteId = remoteIdIn(raw, model);
+  if (remoteId === undefined) {
+    const paths = [model.remoteId].flat().join(', ');
+    throw doesNotFit(connector, scope, `the record has no id at ${paths}`);
+  }
+  const createdAt = timeAt(raw, model.createdAt, model.timeFormat);
+  const updatedAt = timeAt(raw, model.updatedAt, model.timeFormat) ?? createdAt;
+  return { id: unifiedId(scope, connectionId, remoteId), remoteId, createdAt, updatedAt };
 }
 
 /**
@@ -39,14 +73,16 @@ export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
  * @throws GatehouseError `upstream_failed` when the record has no id, or does not fit the model; the member is named.
  */
 export async function toUnified(
-  { connector, scope, connectionId }: { connector: Connector; scope: EventScope; connectionId: string },
+  account: Account<EventScope>,
   raw: Json,
   customFields?: CustomFields,
 ): Promise<Unified> {
+  const { connector, scope, connectionId } = account;
   const model = modelOf(connector, scope);
-  const remoteId = remoteIdIn(raw, model);
-  if (remoteId === undefined) throw doesNotFit(connector, scope, `the record has no id at ${model.remoteId}`);
-  const mapped = UNIFIED_MODELS[scope].safeParse(withoutNulls(await mapValue(model.map, raw)));
+  const { id, remoteId, createdAt, updatedAt } = factsOf(account, model, raw);
+  const mapped = UNIFIED_MODELS[scope].safeParse(
+    withoutNulls(await mapValue(model.map, raw, { author: connector })),
+  );
   if (!mapped.success) {
     const [issue] = mapped.error.issues;
     throw doesNotFit(
@@ -55,28 +91,20 @@ export async function toUnified(
       `${issue?.path.join('.') || 'the record'}: ${issue?.message ?? 'does not fit'}`,
     );
   }
-  const id = unifiedId(scope, connectionId, remoteId);
-  const createdAt = timeAt(raw, model.createdAt, model.timeFormat);
-  const updatedAt = timeAt(raw, model.updatedAt, model.timeFormat) ?? createdAt;
   const custom = await customFields?.(raw);
-  return {
+  const body = {
     id,
     remoteId,
-    createdAt,
-    updatedAt,
-    body: {
-      id,
-      remoteId,
-      ...mapped.data,
-      ...('variants' in mapped.data
-        ? { variants: withIds(mapped.data.variants, { id, remoteId, connectionId }) }
-        : {}),
-      createdAt: iso(createdAt),
-      updatedAt: iso(updatedAt),
-      ...(custom ? { custom } : {}),
-      raw,
-    },
+    ...mapped.data,
+    ...('variants' in mapped.data
+      ? { variants: withIds(mapped.data.variants, { id, remoteId, connectionId }) }
+      : {}),
+    createdAt: iso(createdAt),
+    updatedAt: iso(updatedAt),
+    ...(custom ? { custom } : {}),
+    raw,
   };
+  return { id, remoteId, createdAt, updatedAt, body, state: contentOf(body) };
 }
 
 /**
@@ -89,15 +117,23 @@ export function contentOf({ raw: _raw, custom: _custom, ...content }: JsonObject
   return Array.isArray(variants) ? { ...content, variants: variants.map(withoutIds) } : content;
 }
 
-/** Returns the app's id of a record; undefined where it has none. */
-export function remoteIdIn(raw: Json, model: Pick<UnifiedModel, 'remoteId'>): string | undefined {
-  const remote = valueAt(raw, model.remoteId);
-  return typeof remote === 'string' || typeof remote === 'number' ? String(remote) : undefined;
+/** Returns the app's id of a record, or its ids with `:` between them; undefined where it has none. */
+export function remoteIdIn(
+  raw: Json,
+  { remoteId }: Pick<EventSourceDefinition, 'remoteId'>,
+): string | undefined {
+  const parts: string[] = [];
+  for (const path of [remoteId].flat()) {
+    const part = valueAt(raw, path);
+    if (typeof part !== 'string' && typeof part !== 'number') return undefined;
+    parts.push(String(part));
+  }
+  return parts.join(':');
 }
 
 /** Returns whether the app's answer for a record says that it was deleted. */
-export function saysGone(raw: Json, { get }: UnifiedModel): boolean {
-  return get.gone !== undefined && valueAt(raw, get.gone.path) === get.gone.equals;
+export function saysGone(raw: Json, { get }: SourceModel): boolean {
+  return get?.gone !== undefined && valueAt(raw, get.gone.path) === get.gone.equals;
 }
 
 /** Time that records are mapped between two turns of the event loop. */
@@ -108,13 +144,13 @@ const TURN_MS = 10;
  * for microtasks, so without pauses it would block the whole process until the last record.
  */
 export async function* unifiedOf(
-  what: { connector: Connector; scope: EventScope; connectionId: string },
+  what: Account,
   records: Iterable<Json>,
   customFields?: CustomFields,
 ): AsyncGenerator<[record: Json, unified: Unified | GatehouseError]> {
   let turnedAt = performance.now();
   for (const record of records) {
-    yield [record, await toUnified(what, record, customFields).catch(mappingError)];
+    yield [record, await toDelivered(what, record, customFields).catch(mappingError)];
     if (performance.now() - turnedAt < TURN_MS) continue;
     await nextTurn();
     turnedAt = performance.now();
@@ -141,6 +177,9 @@ function withoutIds(variant: Json): Json {
 
 const ENDS_WITH_TIME = /[T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?$/i;
 
+/** A time of .NET's JSON, in milliseconds: `/Date(1538665733010+0000)/`. */
+const DOTNET_TIME = /^\/Date\((-?\d{1,16})([+-]\d{4})?\)\/$/;
+
 /** Returns the moment of an app's time, in epoch milliseconds. */
 export function parseTime(value: Json | undefined, format: UnifiedModel['timeFormat']): number | undefined {
   if (typeof value === 'string' && format === 'iso') {
@@ -148,7 +187,8 @@ export function parseTime(value: Json | undefined, format: UnifiedModel['timeFor
     const at = Date.parse(ENDS_WITH_TIME.test(value) ? `${value}Z` : value);
     return Number.isNaN(at) ? undefined : at;
   }
-  const number = typeof value === 'string' ? Number(value) : value;
+  const text = format === 'dotnet' && typeof value === 'string' ? DOTNET_TIME.exec(value)?.[1] : value;
+  const number = typeof text === 'string' ? Number(text) : text;
   if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
   return format === 'seconds' ? Math.round(number * 1000) : number;
 }
@@ -181,7 +221,7 @@ export function mappingError(error: unknown): GatehouseError {
   throw error;
 }
 
-function doesNotFit(connector: Connector, scope: EventScope, what: string): GatehouseError {
+function doesNotFit(connector: Connector, scope: SourceScope, what: string): GatehouseError {
   return new GatehouseError(
     'upstream_failed',
     `A record of ${connector.name} does not fit ${scope}: ${what}.`,

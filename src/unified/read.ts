@@ -8,12 +8,12 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';
 import { remoteIdOf } from './unified-ids.ts';
-import { listInputs, recordInput } from './inputs.ts';
+import { listInputs, recordInput, withMember, type ListCall } from './inputs.ts';
 import { modelOf, remoteIdIn, saysGone, toUnified, mappingError } from './map.ts';
 
 const MAX_LIMIT = 50;
 
-type ReadContext = ExecuteContext & Pick<Context, 'expressions'>;
+export type ReadContext = ExecuteContext & Pick<Context, 'expressions'>;
 
 /** The caller, the connection and the model of a read. */
 export interface UnifiedRead {
@@ -43,11 +43,10 @@ export async function listUnified(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ data: JsonObject[]; leftOut: LeftOut[]; hasMore: boolean }> {
   const model = modelOf(read.connector, read.scope);
-  const inputs = await listInputs(
-    model,
-    openCredential(context, read.connector, read.credential),
-    (actionId) => readAll(context, read, { actionId, input: {} }),
-  );
+  const inputs = await listInputs(read.connector, model, {
+    credential: openCredential(context, read.connector, read.credential),
+    readAll: (call) => readAll(context, read, call),
+  });
   const { records, hasMore } = await readAcross(context, read, { inputs, limit, offset });
   const fields = await customOf(context, read);
   const data: JsonObject[] = [];
@@ -67,14 +66,15 @@ async function readAcross(
   read: UnifiedRead,
   { inputs, limit, offset }: { inputs: JsonObject[]; limit: number; offset: number },
 ): Promise<{ records: Json[]; hasMore: boolean }> {
-  const { list } = modelOf(read.connector, read.scope);
+  const model = modelOf(read.connector, read.scope);
+  const { list } = model;
   const records: Json[] = [];
   let skip = offset;
   for (const [index, input] of inputs.entries()) {
     const isLast = index === inputs.length - 1;
     const window = { limit: limit - records.length, offset: skip };
     const page = await readWindow(context, read, { actionId: list, input: { ...input, ...window } });
-    records.push(...page.records);
+    records.push(...withMember(model, input, page.records));
     if (records.length >= limit || page.hasMore) return { records, hasMore: page.hasMore || !isLast };
     if (page.records.length > 0) skip = 0;
     else if (!isLast && skip > 0) skip -= (await readAll(context, read, { actionId: list, input })).length;
@@ -82,7 +82,11 @@ async function readAcross(
   return { records, hasMore: false };
 }
 
-async function readAll(context: ReadContext, read: UnifiedRead, { actionId, input }: Run): Promise<Json[]> {
+async function readAll(
+  context: ReadContext,
+  read: UnifiedRead,
+  { actionId, input }: ListCall,
+): Promise<Json[]> {
   const all: Json[] = [];
   for (;;) {
     const window = { limit: MAX_LIMIT, offset: all.length };
@@ -96,7 +100,7 @@ async function readAll(context: ReadContext, read: UnifiedRead, { actionId, inpu
 async function readWindow(
   context: ReadContext,
   read: UnifiedRead,
-  action: Run,
+  action: ListCall,
 ): Promise<{ records: Json[]; hasMore: boolean }> {
   const { data, pagination } = await run(context, read, action);
   return { records: Array.isArray(data) ? data : [], hasMore: pagination?.hasMore ?? false };
@@ -112,27 +116,17 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
   if (remoteId === undefined) throw recordNotFound(id);
   const open = openCredential(context, read.connector, read.credential);
   try {
-    const input = recordInput(read.connector, model, { credential: open, remoteId });
+    const input = recordInput(read.connector, model.get, { credential: open, remoteId });
     const { data } = await run(context, read, { actionId: model.get.action, input });
     // Apps that look a record up by a filter return nothing.
     if (data === null || saysGone(data, model)) throw recordNotFound(id);
     return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
   } catch (error) {
-    if (error instanceof GatehouseError && error.code === 'upstream_rejected') {
-      const status = error.details?.['status'];
-      if (status === 404 || status === 410) throw recordNotFound(id);
-    }
-    throw error;
+    throw saysNotFound(error) ? recordNotFound(id) : error;
   }
 }
 
-/** An action to run for a read. */
-interface Run {
-  actionId: string;
-  input: JsonObject;
-}
-
-function run(context: ReadContext, read: UnifiedRead, { actionId, input }: Run) {
+function run(context: ReadContext, read: UnifiedRead, { actionId, input }: ListCall) {
   const { credential, connector } = read;
   return executeAction(context, {
     environment: credential.environment,
@@ -140,6 +134,7 @@ function run(context: ReadContext, read: UnifiedRead, { actionId, input }: Run) 
     requestId: read.requestId,
     userId: credential.userId,
     connectorId: connector.connectorId,
+    allowsInternal: true,
     actionId,
     input,
     credentialId: credential.credentialId,
@@ -156,6 +151,13 @@ function connectionOf({ connector, scope, credential }: UnifiedRead) {
   return { connector, scope, connectionId: credential.credentialId };
 }
 
-function recordNotFound(id: string): GatehouseError {
+/** Returns whether an app answered that it does not have a record. */
+export function saysNotFound(error: unknown): boolean {
+  if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') return false;
+  const status = error.details?.['status'];
+  return status === 404 || status === 410;
+}
+
+export function recordNotFound(id: string): GatehouseError {
   return new GatehouseError('record_not_found', `This connection has no record "${id.slice(0, 100)}".`);
 }

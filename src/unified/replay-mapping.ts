@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Connector } from '../connectors/catalog.ts';
-import type { UnifiedExample } from '../connectors/examples-format.ts';
+import { scopeOfSource } from '../connectors/event-scopes.ts';
+import type { SourceExample, UnifiedExample } from '../connectors/examples-format.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { contentOf, toUnified } from './map.ts';
+import { contentOf, toDelivered, toUnified } from './map.ts';
 
 /** Plays a recorded record: it must map to the unified record of the example. Returns the differences. */
 export async function replayUnified(
@@ -20,6 +21,25 @@ export async function replayUnified(
   }
   const { id: _id, ...actual } = contentOf(body);
   return differences(withoutEmpty(output), withoutEmpty(actual), 'output');
+}
+
+/** Plays a recorded record of an event source: its id and times must be those of the example. Returns the differences. */
+export async function replaySource(
+  connector: Connector,
+  { source, record, output }: SourceExample,
+): Promise<Fault[]> {
+  if (!Object.hasOwn(connector.definition.events, source))
+    return [{ field: 'source', rule: `"${source}" is no event source of the file` }];
+  const scope = scopeOfSource(connector.connectorId, source);
+  try {
+    const { body } = await toDelivered({ connector, scope, connectionId: 'cred_example' }, record);
+    const { id: _id, raw: _raw, ...actual } = body;
+    return differences({ ...output }, actual, 'output');
+  } catch (error) {
+    if (error instanceof GatehouseError)
+      return [{ field: 'output', rule: `came as an error: ${error.message}` }];
+    throw error;
+  }
 }
 
 /** Returns the differences of each member, so that a long record shows where it differs. */

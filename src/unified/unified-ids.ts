@@ -1,4 +1,4 @@
-import type { EventScope } from '../connectors/event-scopes.ts';
+import { isUnifiedScope, nameInFile, type EventScope, type SourceScope } from '../connectors/event-scopes.ts';
 import { memoByText } from '../lib/memo.ts';
 import { sha256 } from '../lib/sha256.ts';
 
@@ -6,14 +6,21 @@ const KINDS = {
   'commerce/customers': 'customer',
   'commerce/orders': 'order',
   'commerce/products': 'product',
+  'crm/contacts': 'contact',
+  'crm/companies': 'company',
+  'crm/deals': 'deal',
+  'accounting/contacts': 'accounting_contact',
+  'accounting/invoices': 'invoice',
+  'accounting/payments': 'payment',
+  'ticketing/tickets': 'ticket',
 } satisfies Record<EventScope, string>;
 
 /**
  * Returns the id of a unified record: a mark of its connection, so that ids of two shops differ, and the app's own id.
  * So the record can be read by it, and no id has to be stored.
  */
-export function unifiedId(scope: EventScope, connectionId: string, remoteId: string): string {
-  return `${KINDS[scope]}_${mark(connectionId)}_${encoded(remoteId)}`;
+export function unifiedId(scope: SourceScope, connectionId: string, remoteId: string): string {
+  return `${kindOf(scope)}_${mark(connectionId)}_${encoded(remoteId)}`;
 }
 
 /**
@@ -33,6 +40,11 @@ export function remoteIdOf(scope: EventScope, connectionId: string, id: string):
   if (!id.startsWith(start) || id.length > 500) return undefined;
   const remoteId = Buffer.from(id.slice(start.length), 'base64url').toString('utf8');
   return remoteId !== '' && unifiedId(scope, connectionId, remoteId) === id ? remoteId : undefined;
+}
+
+/** Returns the beginning of the ids of a scope. An event source has its name: `message_posted`. */
+function kindOf(scope: SourceScope): string {
+  return isUnifiedScope(scope) ? KINDS[scope] : nameInFile(scope).replaceAll('.', '_');
 }
 
 function encoded(remoteId: string): string {
