@@ -6,12 +6,14 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { authorizationUrl, newVerifier } from '../credentials/oauth.ts';
 import { checkEntered } from '../credentials/derived.ts';
+import { endUnchosen } from '../credentials/unchosen-grants.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { chosenScheme, appFieldFaults } from './apps.ts';
-import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
+import { assertLive, LIVE, prefillOf, type ConnectSession } from './sessions.ts';
 import type { Submission } from './submit.ts';
 import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** Lifetime of a state (RFC 9700 requires short-lived, single-use state). */
 const STATE_MS = 10 * MINUTE;
@@ -24,7 +26,7 @@ export function callbackUrl({ publicUrl }: Pick<Base, 'publicUrl'>, connector: C
 /**
  * Begins a consent and returns the address of the app's consent page. The state is single-use, stored hashed and
  * valid for ten minutes. It is bound to session, connector and PKCE verifier. A newer state of the same session
- * replaces it.
+ * replaces it, and ends a choice among accounts.
  * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `oauth_app_missing`, `invalid_request`
  * with every fault by field.
  */
@@ -68,7 +70,7 @@ export async function beginAuthorization(
         type: scheme.type,
         sealed: context.keys.sealJson(
           { verifier, values, origins: bindingOf(connector) },
-          stateBinding(stateHash),
+          boundTo('oauth_states.sealed', { state_hash: stateHash }),
         ),
         expires_at: now + STATE_MS,
         created_at: now,
@@ -78,14 +80,12 @@ export async function beginAuthorization(
       .updateTable('connect_sessions')
       .set({ status: 'authorizing', expires_at: now + STATE_MS, updated_at: now })
       .where('session_id', '=', session.sessionId)
-      .where('status', 'in', ['open', 'authorizing'])
+      .where('status', 'in', LIVE)
       .execute();
   });
+  // The older tokens are revoked before the person consents again, because some apps then also end newer ones.
+  await endUnchosen(context, session.sessionId);
   return browserAddress(context, connector, address);
-}
-
-export function stateBinding(stateHash: string): string {
-  return `oauth_state|${stateHash}`;
 }
 
 /**

@@ -2,21 +2,19 @@ import { z } from 'zod';
 import type { Context } from './context.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import { bindingOf } from '../connectors/origins.ts';
-import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
-import { assertSameAccount } from '../credentials/account-change.ts';
-import { requireCredential } from '../credentials/records.ts';
-import { forgetChoices } from '../credentials/memory.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
-import { exchangeCode, OAuthRefusal, revokeTokens, type Tokens } from '../credentials/oauth.ts';
-import type { OAuthClient } from '../credentials/oauth-client.ts';
-import { probeTokens, valuesOf } from '../credentials/granted.ts';
-import { keepTokens, placeFor } from '../credentials/granted-tokens.ts';
+import { exchangeCode, OAuthRefusal, type Tokens } from '../credentials/oauth.ts';
+import type { OAuth2 } from '../credentials/oauth-client.ts';
+import { chosenTokens, valuesOf } from '../credentials/granted.ts';
+import { endValues } from '../credentials/revoke.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { newId } from '../lib/ids.ts';
-import { callbackUrl, stateBinding } from './authorize.ts';
+import { askAccount, impliedChoice } from './account-choice.ts';
+import { callbackUrl } from './authorize.ts';
 import { requireSession, endSession, sessionTaken, type ConnectSession, type Outcome } from './sessions.ts';
+import { storeAccount } from './store-account.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** The redirect from an app's consent page. */
 export interface Callback {
@@ -26,7 +24,6 @@ export interface Callback {
   browserId: string | undefined;
 }
 
-type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
 type Failed = Extract<Outcome, { success: false }>;
 
 /** A returned consent with the data that it began with. */
@@ -40,17 +37,18 @@ interface Consent {
 
 /**
  * Ends a consent: consumes its state, exchanges the code and stores the account.
- * Every answer of the app ends the session with a sentence for the person.
+ * Every answer of the app ends the session with a sentence for the person. The outcome is undefined while the person
+ * has to choose an account: see account-choice.ts.
  * @throws GatehouseError `oauth_state_invalid` (unknown, used, replaced, expired, of another connector),
  * `connect_session_taken` (another browser; the state stays valid for the right one).
  */
 export async function finishAuthorization(
   context: Context,
   callback: Callback,
-): Promise<{ session: ConnectSession; outcome: Outcome }> {
+): Promise<{ session: ConnectSession; outcome: Outcome | undefined }> {
   const consent = await takeState(context, callback);
   const outcome = await outcomeOf(context, consent, callback);
-  if (!outcome.success)
+  if (outcome?.success === false)
     await endSession(context.db, context, { sessionId: consent.session.sessionId, ended: outcome });
   return { session: consent.session, outcome };
 }
@@ -89,14 +87,18 @@ async function takeState(context: Context, { connectorId, query, browserId }: Ca
   const { verifier, values, origins } = context.keys.openJson(
     sealedState,
     row.sealed,
-    stateBinding(stateHash),
+    boundTo('oauth_states.sealed', row),
   );
   // A custom connector that changed during the consent would get the code of another app.
   if (origins !== bindingOf(connector)) throw stateInvalid();
   return { session, connector, scheme, values, verifier };
 }
 
-async function outcomeOf(context: Context, consent: Consent, callback: Callback): Promise<Outcome> {
+async function outcomeOf(
+  context: Context,
+  consent: Consent,
+  callback: Callback,
+): Promise<Outcome | undefined> {
   const { connector, session } = consent;
   try {
     await requireEnabled(context.db, session.environment, session.userId);
@@ -109,7 +111,7 @@ async function outcomeOf(context: Context, consent: Consent, callback: Callback)
       state: callback.query.get('state') ?? '',
       callback: callback.query,
     });
-    return await storeAccount(context, consent, { client, tokens });
+    return await connectOrAsk(context, consent, tokens);
   } catch (error) {
     const ended = failure(connector, error);
     const { connectorId } = connector;
@@ -119,36 +121,39 @@ async function outcomeOf(context: Context, consent: Consent, callback: Callback)
   }
 }
 
-/** Stores the account and ends the session in one transaction. Stores nothing if the session ended before. */
-async function storeAccount(
+/**
+ * Stores the account of new tokens. Where the consent reaches several accounts, it stores the tokens until the person
+ * has chosen one, and returns undefined.
+ */
+async function connectOrAsk(
   context: Context,
   { session, connector, scheme, values }: Consent,
-  { client, tokens }: { client: OAuthClient; tokens: Tokens },
-): Promise<Outcome> {
-  const { environment, userId, credentialId: old } = session;
-  const granted = { environment, userId, connector, scheme, values, tokens };
-  // Until the record is chosen, this id appears only in the log.
-  const account = await probeTokens(context, { ...granted, credentialId: old ?? newId('cred') });
-  if (old !== null) {
-    const before = await requireCredential(context.db, { environment, userId, credentialId: old });
-    assertSameAccount(connector, before, { type: scheme.type, account });
-  }
-  const stored = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
-    const looked = { ...granted, account };
-    const place = await placeFor(tx, context, { granted: looked, reconnect: old ?? undefined });
-    const { credentialId } = place;
-    const { connectorId, name } = connector;
-    const ended = { success: true, connectionId: credentialId, credentialId, connectorId, name } as const;
-    if (!(await endSession(tx, context, { sessionId: session.sessionId, ended }))) return undefined;
-    await keepTokens(tx, context, { granted: looked, place });
+  tokens: Tokens,
+): Promise<Outcome | undefined> {
+  const grant = { connector, scheme, values, tokens };
+  const { environment, userId, sessionId } = session;
+  const unused = async (ended: Failed): Promise<Failed> => {
+    const facts = { sessionId };
+    await endValues(context, { ...grant, environment, userId, values: () => valuesOf(grant), facts });
     return ended;
-  });
-  forgetChoices(context);
-  if (stored) return stored;
-  await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
-    // The app may refuse. The tokens were not stored and will expire.
-  });
-  return failed('closed', 'This was closed or finished in another window.');
+  };
+  const closed = failed('closed', 'This was closed or finished in another window.');
+  const { choices } = tokens;
+  if (choices?.length === 0) return unused(noAccount(connector));
+  const only = choices && (await impliedChoice(context, session, { connector, scheme, choices }));
+  if (choices && !only) {
+    const asked = await askAccount(context, session, { ...grant, tokens: { ...tokens, choices } });
+    return asked ? undefined : unused(closed);
+  }
+  const known = only ? chosenTokens(tokens, only) : tokens;
+  return (await storeAccount(context, session, { grant: { ...grant, tokens: known } })) ?? unused(closed);
+}
+
+function noAccount({ name }: Connector): Failed {
+  return failed(
+    'no_account',
+    `You allowed access to ${name}, but not to any account there. Nothing was connected. Try again, and choose an account where ${name} asks for it.`,
+  );
 }
 
 function failed(error: string, message: string): Failed {

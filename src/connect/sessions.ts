@@ -8,6 +8,7 @@ import { newId } from '../lib/ids.ts';
 import { orUserNotFound, requireEnabled } from '../identity/users.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 const LIFETIME_MS = 15 * MINUTE;
 /**
@@ -31,6 +32,9 @@ export type Outcome = z.infer<typeof outcome>;
 
 /** A person's session for connecting an account. Times are epoch milliseconds. */
 export type ConnectSession = ReturnType<typeof toSession>;
+
+/** The states of a session that has not ended. */
+export const LIVE = ['open', 'authorizing', 'choosing'] as const;
 
 export interface NewSession {
   environment: Environment;
@@ -70,7 +74,9 @@ export async function createSession(
       connectors: input.connectors ? JSON.stringify(input.connectors) : null,
       type: input.type ?? null,
       credential_id: input.credentialId ?? null,
-      prefill: input.prefill ? context.keys.sealJson(input.prefill, binding(sessionId)) : null,
+      prefill: input.prefill
+        ? context.keys.sealJson(input.prefill, boundTo('connect_sessions.prefill', { session_id: sessionId }))
+        : null,
       redirect_uri: input.redirectUri ?? null,
       client_state: input.state ?? null,
       via: input.via,
@@ -183,7 +189,7 @@ export async function endSession(
       updated_at: clock.now(),
     })
     .where('session_id', '=', sessionId)
-    .where('status', 'in', ['open', 'authorizing'])
+    .where('status', 'in', LIVE)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
@@ -191,7 +197,11 @@ export async function endSession(
 /** Returns the values that the operator gave when the link was made. */
 export function prefillOf({ keys }: Pick<Base, 'keys'>, session: ConnectSession): Record<string, string> {
   if (session.prefill === null) return {};
-  return keys.openJson(z.record(z.string(), z.string()), session.prefill, binding(session.sessionId));
+  return keys.openJson(
+    z.record(z.string(), z.string()),
+    session.prefill,
+    boundTo('connect_sessions.prefill', { session_id: session.sessionId }),
+  );
 }
 
 export function sessionTaken(): GatehouseError {
@@ -240,8 +250,4 @@ function toSession(row: Selectable<Tables['connect_sessions']>) {
     outcome: row.outcome === null ? null : outcome.parse(JSON.parse(row.outcome)),
     expiresAt: row.expires_at,
   };
-}
-
-function binding(sessionId: string): string {
-  return `connect_session|${sessionId}`;
 }

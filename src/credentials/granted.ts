@@ -1,6 +1,7 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { TokenScheme } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { AccountChoice } from './account-choices.ts';
 import type { Account } from './credential.ts';
 import type { Tokens } from './oauth.ts';
 import { unsavedCredential } from './sealed-values.ts';
@@ -19,6 +20,14 @@ export interface Granted {
 export function valuesOf({ values, tokens }: Pick<Granted, 'values' | 'tokens'>): Record<string, string> {
   const { accessToken, refreshToken, captured } = tokens;
   return { ...values, ...captured, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) };
+}
+
+/** Returns the tokens of a consent for one of the accounts that it reaches. */
+export function chosenTokens(
+  { choices: _offered, ...tokens }: Tokens,
+  { captured, account }: AccountChoice,
+): Tokens {
+  return { ...tokens, captured, ...(account ? { account } : {}) };
 }
 
 /**

@@ -15,6 +15,7 @@ import { forgetChoices } from './memory.ts';
 import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { OTHER_ORIGIN } from './sealed-values.ts';
+import { boundText, SEALED_COLUMNS } from '../store/sealed-columns.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
 export type OAuthApp = ReturnType<typeof toOAuthApp>;
@@ -191,12 +192,9 @@ function fieldsOfApp(connector: Connector): Map<string, CredentialField> {
   return scheme ? appFields(connector, scheme) : new Map();
 }
 
-/** Binds a secret to its client id and origins; otherwise a changed one in the row would send it to another app. */
-function binding({
-  environment,
-  connector_id: connectorId,
-  client_id: clientId,
-  origins,
-}: Pick<Selectable<Tables['oauth_apps']>, 'environment' | 'connector_id' | 'client_id' | 'origins'>): string {
-  return `oauth-app|${environment}|${connectorId}|${clientId}${origins === '' ? '' : `|${origins}`}`;
+function binding(
+  row: Pick<Selectable<Tables['oauth_apps']>, 'environment' | 'connector_id' | 'client_id' | 'origins'>,
+): string {
+  const [withOrigins, ofShipped] = SEALED_COLUMNS['oauth_apps.sealed'].bound;
+  return boundText(row.origins === '' ? ofShipped : withOrigins, row);
 }

@@ -1,3 +1,4 @@
+import { accountPlaces } from '../connectors/captured.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -48,14 +49,27 @@ export function captureValues(
 }
 
 /** Returns the account that the grant itself names. */
-export function accountOf({ account }: OAuth, source: CaptureSource): Account | undefined {
-  const id = account && textAt(source, account.id);
-  if (!account || id === undefined) return undefined;
-  const name = account.name === undefined ? undefined : textAt(source, account.name);
+export function accountOf(scheme: OAuth, source: CaptureSource): Account | undefined {
+  const places = accountPlaces(scheme);
+  const id = places && textAt(source, places.id);
+  if (!places || id === undefined) return undefined;
+  const name = places.name === undefined ? undefined : textAt(source, places.name);
   return {
     id: id.slice(0, MAX_ACCOUNT_CHARS),
     ...(name === undefined ? {} : { name: name.slice(0, MAX_ACCOUNT_CHARS) }),
   };
+}
+
+/**
+ * Returns the account that captured values identify, for an imported credential of a scheme with a choice among
+ * accounts. The probe may report the person, who has several.
+ */
+export function accountInValues(scheme: OAuth, values: Record<string, string>): Account | undefined {
+  if (!scheme.lookup?.choose) return undefined;
+  const place = accountPlaces(scheme)?.id;
+  const name = Object.keys(scheme.capture).find((one) => scheme.capture[one]?.from === place);
+  const id = name === undefined ? undefined : values[name];
+  return id === undefined ? undefined : { id: id.slice(0, MAX_ACCOUNT_CHARS) };
 }
 
 function textAt(source: CaptureSource, place: string): string | undefined {

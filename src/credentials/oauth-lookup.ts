@@ -46,7 +46,9 @@ export async function lookUp(
       { details: { connectorId: connector.connectorId, status: answer.status, reason: 'lookup' } },
     );
   }
-  return lookup.map === undefined ? body : mapValue(lookup.map, body, [accessToken]);
+  return lookup.map === undefined
+    ? body
+    : mapValue(lookup.map, body, { author: connector, secrets: [accessToken] });
 }
 
 function bodyOf({ status, body }: OutboundAnswer): Json | undefined {

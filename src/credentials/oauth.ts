@@ -8,6 +8,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import { Secret } from '../lib/secret.ts';
+import { choicesOf, type AccountChoice } from './account-choices.ts';
 import type { Account } from './credential.ts';
 import { accountOf, captureValues, type CaptureSource } from './oauth-capture.ts';
 import { lookUp } from './oauth-lookup.ts';
@@ -37,9 +38,11 @@ export interface Tokens {
   refreshExpiresAt?: number;
   /** The granted scopes; absent when the answer has none. */
   scopes?: string[];
-  /** The scheme's `capture`, by name. */
+  /** The scheme's `capture`, by name; empty while an account has to be chosen. */
   captured: Record<string, string>;
   account?: Account;
+  /** The accounts to choose from, where the scheme's `lookup` has `choose`. See chosenTokens() of granted.ts. */
+  choices?: AccountChoice[];
 }
 
 /** The third party's refusal, with a code of RFC 6749 section 5.2: `invalid_grant`, `invalid_client` … */
@@ -123,6 +126,8 @@ export async function exchangeCode(
   const server = {
     issuer: issuerOf(grant, callback.get('iss')),
     token_endpoint: filledAddress(grant, scheme.tokenUrl).href,
+    // A redirect without `iss` is then refused, because another server may have sent it (RFC 9207 section 2.4).
+    authorization_response_iss_parameter_supported: scheme.issuer !== undefined,
   };
   let checked: URLSearchParams;
   try {
@@ -295,7 +300,6 @@ async function requestTokens(
   // A renewal without account data leaves the stored data unchanged.
   const lookup = input.complete ? await lookUp(context, input, granted.access_token) : undefined;
   const source: CaptureSource = { raw, lookup, callback: input.callback, clientId: input.client.clientId };
-  const account = accountOf(scheme, source);
   const refreshSeconds = refreshSecondsOf(scheme, raw);
   return {
     accessToken: granted.access_token,
@@ -303,7 +307,20 @@ async function requestTokens(
     ...(granted.expires_in === undefined ? {} : { expiresAt: sentAt + granted.expires_in * SECOND }),
     ...(refreshSeconds === undefined ? {} : { refreshExpiresAt: sentAt + refreshSeconds * SECOND }),
     ...(granted.scope === undefined ? {} : { scopes: granted.scope.split(' ') }),
-    captured: captureValues(connector, scheme, { source, complete: input.complete }),
+    ...accountFacts(input, source),
+  };
+}
+
+/** Returns the values that depend on the account, or the accounts to choose from. */
+function accountFacts(
+  { connector, scheme, complete }: TokenRequest,
+  source: CaptureSource,
+): Pick<Tokens, 'captured' | 'account' | 'choices'> {
+  if (complete && scheme.lookup?.choose)
+    return { captured: {}, choices: choicesOf(connector, scheme, source) };
+  const account = accountOf(scheme, source);
+  return {
+    captured: captureValues(connector, scheme, { source, complete }),
     ...(account ? { account } : {}),
   };
 }

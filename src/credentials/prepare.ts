@@ -8,6 +8,7 @@ import type { Environment } from '../store/environments.ts';
 import type { Account } from './credential.ts';
 import { checkEntered } from './derived.ts';
 import { exchangeTokens } from './exchange.ts';
+import { accountInValues } from './oauth-capture.ts';
 import { probeTokens, valuesOf } from './granted.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
 import {
@@ -89,7 +90,9 @@ async function takeOver(
   if (ended) return renewedOver(context, request, values);
   const refreshBy = refreshByOf(scheme, { refreshToken: values['refreshToken'] }, context.clock.now());
   const credential = unsavedCredential(connector, scheme, { credentialId, values });
-  const { account } = await probe(context, connector, { credential, signal });
+  const { account: probed } = await probe(context, connector, { credential, signal });
+  const known = accountInValues(scheme, values);
+  const account = known ? { ...known, name: probed?.name } : probed;
   return { values, account, scopes, expiresAt, refreshBy };
 }
 
@@ -105,9 +108,14 @@ async function renewedOver(
   const tokens = await granted(connector, () =>
     refreshTokens(context, { connector, scheme, client, values, refreshToken }),
   );
+  const account = tokens.account ?? accountInValues(scheme, values);
   return keepable(context, request, {
     values,
-    tokens: { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken },
+    tokens: {
+      ...tokens,
+      ...(account ? { account } : {}),
+      refreshToken: tokens.refreshToken ?? refreshToken,
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Connector } from '../connectors/catalog.ts';
+import { ownAction, type Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -29,10 +29,7 @@ export async function probe(
 ): Promise<Probed> {
   const { definition } = connector;
   const actionId = probeOf(connector, credential.scheme);
-  const action =
-    actionId === undefined
-      ? undefined
-      : (connector.actions.get(actionId) ?? connector.internal.get(actionId));
+  const action = actionId === undefined ? undefined : ownAction(connector, actionId);
   if (!action) return { checked: false };
   const call: UpstreamCall = {
     connector,

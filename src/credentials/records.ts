@@ -1,4 +1,5 @@
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
+import { accountPlaces } from '../connectors/captured.ts';
 import type { Authentication } from '../connectors/format.ts';
 import { bindingOf, keepsOrigins } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
@@ -341,7 +342,7 @@ export function schemeOf(
 
 function activated(scheme: Authentication, account: Account | undefined): CredentialChanges {
   // The account of the grant stays, because a probe may report another id for the same account.
-  const hasAccountPath = 'account' in scheme && scheme.account !== undefined;
+  const hasAccountPath = accountPlaces(scheme) !== undefined;
   return {
     state: 'active',
     reason: null,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Credential } from './credential.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** Received tokens that could not be saved, because the credential had changed during the renewal. */
 const sealedSpare = z.object({
@@ -62,5 +63,10 @@ export async function dropSpares(db: DbOrTx, credentialId: string): Promise<void
 }
 
 function binding({ environment, userId, credentialId }: Bound, spareId: string): string {
-  return `spare|${environment}|${userId}|${credentialId}|${spareId}`;
+  return boundTo('spare_tokens.sealed', {
+    environment,
+    user_id: userId,
+    credential_id: credentialId,
+    spare_id: spareId,
+  });
 }

@@ -4,6 +4,7 @@ import { forgetChoices } from './memory.ts';
 import { credentialFacts, toCredential } from './credential.ts';
 import type { RenewContext } from './renew.ts';
 import { endTokens } from './revoke.ts';
+import { revokeUnchosen, unchosenOf } from './unchosen-grants.ts';
 
 /**
  * Deletes a user and notifies the operator of each deleted credential.
@@ -16,6 +17,7 @@ export async function deleteUserWithCredentials(
   userId: string,
 ): Promise<void> {
   const { db, clock, catalog, operator } = context;
+  const unchosen = await unchosenOf(context, { environment, userId });
   const gone = await db.transaction().execute(async (tx) => {
     const rows = await tx
       .selectFrom('credentials')
@@ -33,10 +35,11 @@ export async function deleteUserWithCredentials(
     return credentials;
   });
   forgetChoices(context);
-  await Promise.all(
-    gone.map(async (credential) => {
+  await Promise.all([
+    ...gone.map(async (credential) => {
       const connector = catalog.connector(environment, credential.connectorId);
       if (connector) await endTokens(context, connector, { credential });
     }),
-  );
+    ...unchosen.map((grant) => revokeUnchosen(context, { environment, userId, grant })),
+  ]);
 }

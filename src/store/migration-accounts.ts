@@ -170,3 +170,17 @@ function partsOfReason(reason: string): { own: string; app: string | null } | un
   }
   return undefined;
 }
+
+/** Adds the tokens of consents whose account is not chosen yet. */
+export async function unchosenGrants({ schema }: Tx): Promise<void> {
+  await schema
+    .createTable('unchosen_grants')
+    .addColumn('session_id', 'text', (c) =>
+      c.primaryKey().references('connect_sessions.session_id').onDelete('cascade'),
+    )
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('sealed', 'text', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute();
+}

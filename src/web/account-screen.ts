@@ -1,6 +1,9 @@
 import { drawAccount } from './account.ts';
+import { drawAccountChoice } from './account-choice.ts';
 import {
   BASE,
+  isOver,
+  type AccountOffer,
   type AppView,
   type Call,
   type Choice,
@@ -87,6 +90,7 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
         {
           onResult: (outcome) => resolve(void ends.outcome(on, app, outcome)),
           failed: (problem) => resolve(void ends.failed(problem, app)),
+          choosing: (offer) => resolve(showAccounts(on, app, offer)),
           refused(problem) {
             back();
             resolve(problem);
@@ -94,6 +98,21 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
         },
       );
     });
+  }
+
+  /** Shows the accounts that a consent reaches. */
+  function showAccounts(on: Session, app: AppView, offer: AccountOffer): undefined {
+    frame.show(
+      drawAccountChoice({
+        call,
+        session: on,
+        app,
+        offer,
+        connected: ({ result }) => ends.outcome(on, app, result),
+        over: (problem) => ends.failed(problem, app),
+        cancel: leave,
+      }),
+    );
   }
 
   /**
@@ -115,11 +134,6 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
     };
     return { label: texts.blockedHere(app.name), run: go };
   }
-}
-
-/** Returns whether the session is over. The user may start again here; behind a link the user needs a new link. */
-export function isOver({ code }: Problem): boolean {
-  return code === 'connect_session_expired' || code === 'connect_session_not_found';
 }
 
 type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };

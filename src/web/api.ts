@@ -47,18 +47,34 @@ export interface Branding {
 
 export interface Session {
   sessionId: string;
-  status: 'open' | 'authorizing' | 'succeeded' | 'failed';
+  status: 'open' | 'authorizing' | 'choosing' | 'succeeded' | 'failed';
   via: 'modal' | 'link';
   expiresAt: string;
   branding: Branding;
   user: { username: string };
   connectors: AppView[];
   reconnect?: { credentialId: string; name: string };
+  /** The accounts that a consent reaches, while the user has to choose one. */
+  choosing?: AccountOffer;
   /** Whether the browser returns to the application's own page afterwards. */
   returns: boolean;
   result?: ConnectionResult;
   /** For the window; only the modal that made the session has it. */
   link?: string;
+}
+
+/** The accounts that a consent reaches. */
+export interface AccountOffer {
+  connectorId: string;
+  accounts: OfferedAccount[];
+}
+
+export interface OfferedAccount {
+  accountId: string;
+  label: string;
+  detail?: string;
+  /** Whether the user has connected it already. */
+  connected: boolean;
 }
 
 /** An account that the user has connected. */
@@ -118,6 +134,11 @@ export interface Problem {
   faults: { field: string; rule: string }[];
   /** The app's message, where it refused the values. */
   appText?: string | undefined;
+}
+
+/** Returns whether the session is over. In the modal the user may start again; behind a link a new link is needed. */
+export function isOver({ code }: Problem): boolean {
+  return code === 'connect_session_expired' || code === 'connect_session_not_found';
 }
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };

@@ -1,6 +1,14 @@
-import { createAccountScreen, isOver, makeSession, type Modal, type ShowOptions } from './account-screen.ts';
+import { createAccountScreen, makeSession, type Modal, type ShowOptions } from './account-screen.ts';
 import { connectedApps, showAccounts } from './account-list.ts';
-import type { AppView, Call, ConnectedAccount, Outcome, Problem, Session } from './api.ts';
+import {
+  isOver,
+  type AppView,
+  type Call,
+  type ConnectedAccount,
+  type Outcome,
+  type Problem,
+  type Session,
+} from './api.ts';
 import { drawChooser } from './chooser.ts';
 import type { Start } from './messages.ts';
 import { drawFailure, drawList } from './screens.ts';

@@ -1,4 +1,4 @@
-import type { AppView, Call, Choice, Problem, Session } from './api.ts';
+import type { AccountOffer, AppView, Call, Choice, Problem, Session } from './api.ts';
 import type { Frame } from './frame.ts';
 import { answerWindows } from './messages.ts';
 import { badged, drawStatement, type Action } from './screens.ts';
@@ -11,6 +11,8 @@ const POLL_MS = 1_000;
 interface Ends {
   /** Called when the session has ended, with success or failure. */
   onResult(result: ConnectionResult): void;
+  /** Called when the user has to choose one of several accounts. */
+  choosing(offer: AccountOffer): void;
   /** Called when the service refused the typed values before the window went to the app. */
   refused(problem: Problem): void;
   /** Called when the session cannot be read any more. */
@@ -93,8 +95,9 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
       if (answer.problem.code !== 'unreachable') end(() => ends.failed(answer.problem));
       return;
     }
-    const { result } = answer.value;
+    const { result, choosing } = answer.value;
     if (result) return end(() => ends.onResult(result));
+    if (choosing) return end(() => ends.choosing(choosing));
     if (closed && opened?.closed && !gone) {
       gone = true;
       show();

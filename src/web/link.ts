@@ -1,5 +1,14 @@
 import { drawAccount } from './account.ts';
-import { caller, type AppView, type Choice, type Outcome, type Problem, type Session } from './api.ts';
+import { drawAccountChoice } from './account-choice.ts';
+import {
+  caller,
+  type AccountOffer,
+  type AppView,
+  type Choice,
+  type Outcome,
+  type Problem,
+  type Session,
+} from './api.ts';
 import { drawChooser } from './chooser.ts';
 import { drawFrame, type Frame } from './frame.ts';
 import { choiceOfOpener, notifyOpener } from './messages.ts';
@@ -23,6 +32,7 @@ export async function runLink(link: string): Promise<void> {
   const session = opened.value;
   frame.setSession(session);
   if (session.result) return showOutcome(frame, session, { result: session.result });
+  if (session.choosing) return showAccounts(frame, session, session.choosing);
 
   const [connectorId, type] = location.hash.slice(1).split('/');
   const preset = session.connectors.find((app) => app.connectorId === connectorId);
@@ -54,6 +64,12 @@ export async function runEnded(query: URLSearchParams): Promise<void> {
   if (!answer.ok) return showFailure(frame, answer.problem);
   const session = answer.value;
   frame.setSession(session);
+  if (session.choosing) {
+    showAccounts(frame, session, session.choosing);
+    // The modal shows the accounts too, unless the whole page came here.
+    if (session.via === 'modal' && !session.returns) window.close();
+    return undefined;
+  }
   showOutcome(frame, session, { result: session.result ?? closed() });
   if (session.via === 'modal') window.close();
 }
@@ -87,6 +103,24 @@ function showAccount(
   frame.show(screen, {
     back: session.connectors.length > 1 ? () => showChooser(frame, session) : undefined,
   });
+}
+
+/** Shows the accounts that a consent reaches. A page that is loaded again shows them again. */
+function showAccounts(frame: Frame, session: Session, offer: AccountOffer): void {
+  const app = session.connectors.find(({ connectorId }) => connectorId === offer.connectorId);
+  if (!app)
+    return showFailure(frame, { code: 'connect_session_expired', message: '', faults: [] }, { session });
+  frame.show(
+    drawAccountChoice({
+      call,
+      session,
+      app,
+      offer,
+      connected: (outcome) => finish(frame, session, { outcome, app }),
+      over: (problem) => showFailure(frame, problem, { session, app }),
+      cancel: () => void cancel(frame, session, app),
+    }),
+  );
 }
 
 async function authorize({ sessionId }: Session, choice: Choice): Promise<Problem | undefined> {

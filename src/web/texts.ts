@@ -50,6 +50,11 @@ export const texts = {
   opening: (app: string) => `Opening ${app} …`,
   storedEncrypted: 'Stored encrypted',
 
+  pickTitle: (app: string) => `Which ${app} account?`,
+  pickLead: (brand: string, app: string) =>
+    `You gave access to several accounts at ${app}. Choose the one that ${brand} should work with.`,
+  searchAccounts: 'Search accounts',
+  accountsFound: (count: number) => (count === 1 ? '1 account' : `${count} accounts`),
   accountsTitle: (app: string, count: number) =>
     count === 1 ? `Your ${app} account` : `Your ${app} accounts`,
   accountsLead: (count: number) =>
@@ -155,6 +160,8 @@ export const texts = {
       `${app} did not answer as it should, and nothing was connected. Please try again in a moment.`,
     account_mismatch: (_brand: string, app: string) =>
       `You signed in to another ${app} account than the one that is connected here. Sign in to that one, or connect the other as a new account.`,
+    no_account: (_brand: string, app: string) =>
+      `You allowed access to ${app}, but not to any account there, so nothing was connected. Try again, and choose an account where ${app} asks for it.`,
     oauth_app_missing: (_brand: string, app: string): string => texts.notReady(app),
     unauthorized: (brand: string) =>
       `Your sign-in to ${brand} is not valid here any more. Reload the page and try again.`,

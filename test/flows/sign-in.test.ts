@@ -112,6 +112,15 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
+  test('a redirect without the iss that its server always sends makes no account', async () => {
+    const { callback } = await bench.consented();
+    const bare = new URL(callback);
+    bare.searchParams.delete('iss');
+    const end = await bench.browser.open(bare.href, { stopAt: APP });
+    expect(new URL(end.url).searchParams.get('success')).toBe('false');
+    expect(await bench.credentials()).toEqual([]);
+  });
+
   test('a used code is rejected with a sentence', async () => {
     const used = await bench.consented();
     await bench.browser.open(used.callback, { stopAt: APP });

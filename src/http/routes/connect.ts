@@ -1,31 +1,29 @@
 import { z } from 'zod';
-import { appsOf, chosenConnectors } from '../../connect/apps.ts';
+import { cancelSession } from '../../connect/account-choice.ts';
+import { chosenConnectors } from '../../connect/apps.ts';
 import { beginAuthorization } from '../../connect/authorize.ts';
-import {
-  assertLive,
-  createSession,
-  openLink,
-  prefillOf,
-  requireSession,
-  endSession,
-  type Requester,
-  type ConnectSession,
-  type Outcome,
-} from '../../connect/sessions.ts';
+import { createSession, openLink, requireSession } from '../../connect/sessions.ts';
 import { submitKeys } from '../../connect/submit.ts';
 import type { Context } from '../context.ts';
-import { findCredential, requireCredential } from '../../credentials/records.ts';
-import { requireUser } from '../../identity/users.ts';
-import type { Caller } from '../../identity/caller.ts';
-import { isoTime } from '../../lib/clock.ts';
+import { requireCredential } from '../../credentials/records.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
-import { assertRedirectAllowed, readSettings, settingsSchema } from '../../servers/settings.ts';
+import { assertRedirectAllowed, readSettings } from '../../servers/settings.ts';
 import { recordAudit } from '../../runtime/audit.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
 import { foreignOrigin } from '../../identity/request.ts';
 import { defineRoute } from '../server/route.ts';
-import { jsonObject, time } from '../server/shapes.ts';
+import { jsonObject } from '../server/shapes.ts';
+import {
+  askerOf,
+  browserAsker,
+  connectResult,
+  connectSession,
+  describeSession,
+  endOf,
+  ofSession,
+  type Header,
+} from './connect-view.ts';
 import { PROBE_ERRORS } from './credentials.ts';
 
 /*
@@ -33,67 +31,11 @@ import { PROBE_ERRORS } from './credentials.ts';
  * cookie after it opened a link.
  */
 
-const result = z
-  .discriminatedUnion('success', [
-    z.object({
-      success: z.literal(true),
-      connectionId: z.string(),
-      credentialId: z.string().meta({ description: 'Equal to connectionId.' }),
-      connectorId: z.string(),
-      name: z.string(),
-    }),
-    z.object({
-      success: z.literal(false),
-      error: z.string().meta({ description: 'closed, access_denied, provider_refused, provider_failed …' }),
-      message: z.string().meta({ description: 'Message for the user.' }),
-    }),
-  ])
-  .meta({ id: 'ConnectResult', description: 'How connecting ended.' });
-const app = z.object({
-  connectorId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  categories: z.array(z.string()),
-  iconUrl: z.string(),
-  color: z.string(),
-  authentication: z.array(
-    z.object({
-      type: z.string(),
-      title: z.string(),
-      scopes: z.array(z.string()).optional(),
-      inputSchema: z.record(z.string(), z.unknown()),
-      sampleInput: z.record(z.string(), z.string()),
-      docsUrl: z.string().nullable(),
-      ready: z.boolean(),
-    }),
-  ),
-});
-const session = z
-  .object({
-    sessionId: z.string(),
-    status: z.enum(['open', 'authorizing', 'succeeded', 'failed']),
-    via: z.enum(['modal', 'link']),
-    expiresAt: time,
-    branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
-    user: z.object({ username: z.string() }),
-    connectors: z.array(app).meta({ description: 'Apps to choose from.' }),
-    reconnect: z.object({ credentialId: z.string(), name: z.string() }).optional(),
-    returns: z.boolean().meta({ description: 'Whether the user returns to the application at the end.' }),
-    result: result.optional(),
-  })
-  .meta({ id: 'ConnectSession', description: 'A session that connects an account.' });
 const choice = z.strictObject({
   connectorId: z.string(),
   type: z.string(),
   data: jsonObject.default({}),
 });
-/** Properties of the routes of one session. */
-const ofSession = {
-  tag: 'Connecting accounts',
-  auth: 'jwt_or_browser',
-  scope: 'connect:use',
-  params: z.strictObject({ sessionId: z.string() }),
-} as const;
 const linkParams = z.strictObject({ link: z.string() });
 
 export const openConnectLinkRoute = defineRoute({
@@ -105,7 +47,7 @@ export const openConnectLinkRoute = defineRoute({
   description: 'Binds the link to the browser, by a cookie. No other browser can use it then.',
   auth: 'none',
   params: linkParams,
-  success: { status: 200, description: 'The session behind the link.', schema: session },
+  success: { status: 200, description: 'The session behind the link.', schema: connectSession },
   errors: ['connect_session_not_found', 'connect_session_expired', 'connect_session_taken'],
   async handler({ context, params, header }) {
     assertOwnPage(context, header);
@@ -113,7 +55,7 @@ export const openConnectLinkRoute = defineRoute({
     const made = known === undefined ? newBrowser(context) : undefined;
     const opened = await openLink(context, params.link, known ?? made?.browserId ?? '');
     return {
-      body: await describe(context, opened),
+      body: await describeSession(context, opened),
       ...(made ? { headers: { 'Set-Cookie': made.cookie } } : {}),
     };
   },
@@ -149,7 +91,7 @@ export const createModalSessionRoute = defineRoute({
   success: {
     status: 201,
     description: 'The session, with the link that a popup opens.',
-    schema: session
+    schema: connectSession
       .extend({ link: z.string() })
       .meta({ id: 'ModalSession', description: 'A session that connects an account, with its link.' }),
   },
@@ -174,7 +116,7 @@ export const createModalSessionRoute = defineRoute({
       state: body.state,
       via: 'modal',
     });
-    return { body: { ...(await describe(context, made)), link } };
+    return { body: { ...(await describeSession(context, made)), link } };
   },
 });
 
@@ -185,11 +127,11 @@ export const getConnectSessionRoute = defineRoute({
   operationId: 'getConnectSession',
   summary: 'Read a connect session',
   cors: true,
-  success: { status: 200, description: 'The session.', schema: session },
+  success: { status: 200, description: 'The session.', schema: connectSession },
   errors: ['connect_session_not_found'],
   async handler({ context, caller, params, header }) {
     const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
-    return { body: await describe(context, found) };
+    return { body: await describeSession(context, found) };
   },
 });
 
@@ -206,7 +148,7 @@ export const submitConnectFormRoute = defineRoute({
   success: {
     status: 200,
     description: 'The account is connected.',
-    schema: z.object({ result, redirectTo: z.string().optional() }),
+    schema: z.object({ result: connectResult, redirectTo: z.string().optional() }),
   },
   errors: [
     'connect_session_not_found',
@@ -267,7 +209,7 @@ export const cancelConnectRoute = defineRoute({
   success: {
     status: 200,
     description: 'The result of the session; a session that had ended before keeps its result.',
-    schema: z.object({ result, redirectTo: z.string().optional() }),
+    schema: z.object({ result: connectResult, redirectTo: z.string().optional() }),
   },
   errors: ['connect_session_not_found'],
   async handler({ context, caller, params, header }) {
@@ -278,7 +220,7 @@ export const cancelConnectRoute = defineRoute({
       error: 'closed',
       message: 'The page was closed before the account was connected.',
     } as const;
-    const ended = (await endSession(context.db, context, { sessionId: found.sessionId, ended: closed }))
+    const ended = (await cancelSession(context, found, closed))
       ? closed
       : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
     return { body: endOf({ ...found, outcome: ended }) };
@@ -301,54 +243,6 @@ async function connectorsOf(
   return [connectorId];
 }
 
-/** Returns the redirect address of a finished session with the result (docs/embedding.md, Links instead of a modal). */
-export function returnAddress({
-  redirectUri,
-  clientState,
-  outcome,
-}: Pick<ConnectSession, 'redirectUri' | 'clientState' | 'outcome'>): string | undefined {
-  if (redirectUri === null || outcome === null) return undefined;
-  const url = new URL(redirectUri);
-  const { searchParams } = url;
-  searchParams.set('success', String(outcome.success));
-  if (outcome.success) {
-    searchParams.set('connectionId', outcome.connectionId);
-    searchParams.set('credentialId', outcome.credentialId);
-  } else searchParams.set('error', outcome.error);
-  if (clientState !== null) searchParams.set('state', clientState);
-  return url.href;
-}
-
-function endOf(found: ConnectSession & { outcome: Outcome }) {
-  const redirectTo = returnAddress(found);
-  return { result: found.outcome, ...(redirectTo === undefined ? {} : { redirectTo }) };
-}
-
-async function describe(context: Context, found: ConnectSession): Promise<z.input<typeof session>> {
-  const { environment, userId } = found;
-  const live = found.outcome === null;
-  if (live) await assertLive(context, found);
-  const { username } = await requireUser(context.db, environment, userId);
-  const { branding } = await readSettings(context.db, environment);
-  const credential =
-    found.credentialId === null
-      ? undefined
-      : await findCredential(context.db, { environment, userId, credentialId: found.credentialId });
-  const apps = await appsOf(context, found, Object.keys(prefillOf(context, found)));
-  return {
-    sessionId: found.sessionId,
-    status: found.status,
-    via: found.via,
-    expiresAt: isoTime(found.expiresAt),
-    branding: { ...branding, name: branding.name ?? 'Gatehouse' },
-    user: { username },
-    connectors: apps.map((one) => ({ ...one, categories: [...one.categories] })),
-    ...(credential ? { reconnect: { credentialId: credential.credentialId, name: credential.name } } : {}),
-    returns: found.redirectUri !== null,
-    ...(found.outcome === null ? {} : { result: found.outcome }),
-  };
-}
-
 /**
  * Rejects requests of pages of other origins, so that no other page can bind a user's browser. Such requests carry
  * the page's origin.
@@ -367,17 +261,4 @@ interface Choices {
   app?: string | undefined;
   category?: string | undefined;
   connectors?: string[] | undefined;
-}
-
-type Header = (name: string) => string | undefined;
-
-function askerOf(context: Context, caller: Caller, header: Header): Requester {
-  const { kind, userId, environment } = caller;
-  return kind === 'jwt' && userId !== undefined ? { userId, environment } : browserAsker(context, header);
-}
-
-function browserAsker(context: Context, header: Header): { browserId: string } {
-  const browserId = browserOf(context, header('cookie'));
-  if (browserId !== undefined) return { browserId };
-  throw new GatehouseError('connect_session_not_found', 'This browser has opened no connect link.');
 }

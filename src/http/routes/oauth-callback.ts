@@ -3,7 +3,7 @@ import { finishAuthorization } from '../../connect/finish.ts';
 import { publicError } from '../../lib/errors.ts';
 import { recordAudit } from '../../runtime/audit.ts';
 import { browserOf } from '../server/browser.ts';
-import { returnAddress } from './connect.ts';
+import { returnAddress } from './connect-view.ts';
 import { defineRoute } from '../server/route.ts';
 import { anyQuery, searchParamsOf } from '../server/shapes.ts';
 
@@ -40,11 +40,11 @@ export const oauthCallbackRoute = defineRoute({
         requestId,
         caller: `connect:${session.userId}`,
         operation: 'oauthCallback',
-        target: outcome.success ? outcome.credentialId : outcome.error,
+        target: outcome?.success ? outcome.credentialId : (outcome?.error ?? 'choosing'),
         status: 303,
       });
       return to(
-        returnAddress({ ...session, outcome }) ??
+        (outcome && returnAddress({ ...session, outcome })) ??
           `${context.publicUrl}/connect/ended?session=${session.sessionId}`,
       );
     } catch (error) {
