@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answerPlace } from './format-parts.ts';
 
-/* The app's limits: the members `rateLimit` and `budget` of a connector file. They hold per credential. */
+/* The app's limits: the members `rateLimit` and `budget` of a connector file. */
 
 const limit = z
   .strictObject({
@@ -9,9 +9,15 @@ const limit = z
     requests: z.int().min(1).optional(),
     /** Points per window, by the `cost` of each action. */
     points: z.int().min(1).optional(),
+    /** Length of the window in seconds. */
     perSeconds: z.number().positive().max(86_400),
     /** Calls at the same time. */
     concurrency: z.int().min(1).optional(),
+    /**
+     * The owner of the limit. `credential`: each credential has its own. `app`: all users of one OAuth app of an
+     * environment share it; a credential without an OAuth app has its own.
+     */
+    per: z.enum(['credential', 'app']).default('credential'),
   })
   .refine(({ requests, points }) => (requests === undefined) !== (points === undefined), {
     message: 'needs requests or points, and not both',

@@ -9,7 +9,7 @@ import { secretsIn } from '../lib/scrub.ts';
 import { XmlError } from '../lib/xml.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
 import { readEvents } from './event-stream.ts';
-import { fileOf } from './file-answer.ts';
+import { answersFile, collected, fileOf, mayAnswerFile, storedFile } from './file-answer.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { isRepeatable } from './outcome.ts';
@@ -100,9 +100,20 @@ async function sendOnce(
       const { secrets } = built;
       return { status, headers, ...(await readEvents(body, call, { secrets, pause })), secrets };
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of body) chunks.push(chunk);
-    return toAnswer(call, built, { answer: { status, headers, body: Buffer.concat(chunks) }, pause });
+    return toAnswer(call, built, { answer: { status, headers, body: await collected(body) }, pause });
+  }
+  if (call.files && mayAnswerFile(call.action)) {
+    const streamed = await context.outbound.stream({ ...request, maxBytes: call.files.maxBytes });
+    const { status, headers, body } = streamed;
+    if (status >= 300 || !answersFile(call, headers['content-type'] ?? ''))
+      return await toAnswer(call, built, { answer: { status, headers, body: await collected(body) }, pause });
+    const { secrets } = built;
+    return {
+      status,
+      headers,
+      secrets,
+      ...(await storedFile(call.files, { headers, content: body, secrets })),
+    };
   }
   // `await` keeps the place until the answer is parsed.
   return await toAnswer(call, built, { answer: await context.outbound.request(request), pause });
@@ -119,8 +130,7 @@ async function toAnswer(
   const reflected = secretsIn(bytes, secrets);
   const facts = { status, headers, secrets, reflected };
   if (readsXml(call) && /xml/i.test(type) && !isBlank(bytes)) return xmlAnswer(call, facts, { bytes, pause });
-  if (status < 300 && call.action.definition.response.body === 'file')
-    return { ...facts, body: fileOf(type, bytes, reflected) };
+  if (status < 300 && answersFile(call, type)) return { ...facts, body: fileOf(type, bytes, reflected) };
   if (!isLarge && isBlank(bytes)) return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
     return { ...facts, body: bytes.toString('utf8') };

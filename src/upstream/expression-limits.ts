@@ -1,6 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { MapBounded } from '../connectors/catalog.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
@@ -13,6 +17,8 @@ export interface Task {
   expressions: string[];
   /** JSON text of a list of objects: members on top of the scope, such as the item of a for-each. */
   variants: string;
+  /** Whether the expressions are of a connector: each variant is a whole input, and patterns are those of RE2. */
+  isOfConnector: boolean;
   maxBytes: number;
 }
 
@@ -31,12 +37,13 @@ interface Evaluation {
 
 const answer = z.union([
   z.object({ values: z.string() }),
-  z.object({ expression: z.string(), reason: z.string() }),
+  z.object({ expression: z.string(), reason: z.string(), isTimeout: z.boolean() }),
 ]);
 export type Answer = z.infer<typeof answer>;
 
 /**
- * Evaluates expressions of API clients within limits: a separate process, 2 s, 128 MB, and 8 MiB of values in and out.
+ * Evaluates expressions of API clients and of custom connectors within limits: a separate process, 2 s, 128 MB, and
+ * 8 MiB of values in and out.
  */
 export interface BoundedExpressions {
   /**
@@ -44,6 +51,8 @@ export interface BoundedExpressions {
    * @throws GatehouseError `expression_failed` naming the expression and the reason; `unavailable` when too many wait.
    */
   evaluate(input: Evaluation): Promise<Json[][]>;
+  /** Evaluates an expression of a custom connector. The limits hold for every 2 MiB of inputs. */
+  readonly map: MapBounded;
   close(): Promise<void>;
 }
 
@@ -55,6 +64,8 @@ const TRANSFER_LIMIT_MS = 10 * SECOND;
 const MAX_PROCESSES = 2;
 const MAX_WAITING = 1000;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** Inputs of one task of a connector, such as the records of a page. A larger input is alone. */
+const PART_BYTES = 2 * 1024 * 1024;
 /** A process costs some 50 MB, so an idle one is ended. */
 const IDLE_MS = 30 * SECOND;
 const MEMORY_MB = 128;
@@ -146,7 +157,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
       if (!evaluators.delete(evaluator)) return;
       clearTimeout(evaluator.timer);
       const reason = evaluator.reason ?? `it takes more than ${MEMORY_MB} MB of memory`;
-      evaluator.running?.reject(failed(onlyExpression(evaluator.running.task), reason));
+      evaluator.running?.reject(failed(onlyExpression(evaluator.running.task), new LimitError(reason)));
       next();
     };
     child.on('exit', ended);
@@ -154,21 +165,25 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
     return evaluator;
   };
 
+  const run = async (owner: string, task: Task): Promise<Json[][]> => {
+    // One owner never takes more places than are left to the others.
+    if (closed || queue.sizeOf(owner) >= MAX_WAITING - queue.size)
+      throw new GatehouseError(
+        'unavailable',
+        'Too many expressions wait to be evaluated. Try again shortly.',
+      );
+    return new Promise((resolve, reject) => {
+      queue.add(owner, { task, resolve, reject });
+      next();
+    });
+  };
+
   return {
     async evaluate({ owner, expressions, scope, variants = [{}] }) {
       if (expressions.length === 0) return variants.map(() => []);
-      // One owner never takes more places than are left to the others.
-      if (closed || queue.sizeOf(owner) >= MAX_WAITING - queue.size)
-        throw new GatehouseError(
-          'unavailable',
-          'Too many expressions wait to be evaluated. Try again shortly.',
-        );
-      const task = taskOf(expressions, scope, variants);
-      return new Promise((resolve, reject) => {
-        queue.add(owner, { task, resolve, reject });
-        next();
-      });
+      return run(owner, taskOf(expressions, scope, variants));
     },
+    map: ({ owner, ...given }) => mapInParts((task) => run(owner, task), given),
     async close() {
       closed = true;
       const stopped = new GatehouseError(
@@ -191,17 +206,54 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
  * @throws GatehouseError `expression_failed` when its values are too large.
  */
 function taskOf(expressions: string[], scope: JsonObject, variants: JsonObject[]): Task {
-  const task = {
+  return checked({
     scope: JSON.stringify(scope),
     expressions,
     variants: JSON.stringify(variants),
+    isOfConnector: false,
     maxBytes: MAX_BYTES,
-  };
+  });
+}
+
+/** Evaluates an expression of a connector, one part of its inputs after the other. */
+async function mapInParts(
+  run: (task: Task) => Promise<Json[][]>,
+  { expression, inputs }: { expression: string; inputs: readonly Json[] },
+): Promise<Json[]> {
+  const values: Json[] = [];
+  for (const variants of partsOf(inputs)) {
+    const task = checked({ ...CONNECTOR_TASK, expressions: [expression], variants });
+    for (const [value = null] of await run(task)) values.push(value);
+  }
+  return values;
+}
+
+const CONNECTOR_TASK = { scope: '{}', isOfConnector: true, maxBytes: MAX_BYTES };
+
+/** Returns JSON lists of the inputs, in parts. */
+function* partsOf(inputs: readonly Json[]): Generator<string> {
+  let part: string[] = [];
+  let size = 0;
+  for (const input of inputs) {
+    const text = JSON.stringify(input);
+    if (part.length > 0 && size + text.length > PART_BYTES) {
+      yield `[${part.join(',')}]`;
+      part = [];
+      size = 0;
+    }
+    part.push(text);
+    size += text.length;
+  }
+  if (part.length > 0) yield `[${part.join(',')}]`;
+}
+
+/** @throws GatehouseError `expression_failed` when the values of a task are too large. */
+function checked(task: Task): Task {
   const bytes = Buffer.byteLength(task.scope) + Buffer.byteLength(task.variants);
   if (bytes <= MAX_BYTES) return task;
   throw failed(
     onlyExpression(task),
-    `the values that it names are ${bytes} bytes together; the limit is ${MAX_BYTES} bytes`,
+    new Error(`the values that it names are ${bytes} bytes together; the limit is ${MAX_BYTES} bytes`),
   );
 }
 
@@ -230,21 +282,33 @@ function permissions(extension: 'ts' | 'js'): string[] {
     '--permission',
     '--allow-worker',
     '--disallow-code-generation-from-strings',
-    ...readable.map((url) => `--allow-fs-read=${fileURLToPath(url)}`),
+    ...[...readable.map((url) => fileURLToPath(url)), ...patternFolders()].map(
+      (path) => `--allow-fs-read=${path}`,
+    ),
   ];
 }
 
-/** Paths that the sources read outside of their folder; a build includes its packages. */
+/** Paths that the sources read outside of their folder; a build includes these packages. */
 const MODULE_PATHS = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
+
+/** Returns the folder of re2js, which a build requires from its packages, and the target where it is a link. */
+function patternFolders(): string[] {
+  const places = createRequire(import.meta.url).resolve.paths('re2js') ?? [];
+  const folder = places.map((place) => join(place, 're2js')).find((path) => existsSync(path));
+  return folder === undefined ? [] : [...new Set([folder, realpathSync(folder)])].map((path) => path + sep);
+}
 
 function complete({ resolve, reject }: Waiting, message: unknown): void {
   const reply = answer.parse(message);
-  if (!('values' in reply)) return reject(failed(reply.expression, reply.reason));
+  if (!('values' in reply)) {
+    const { expression, reason, isTimeout } = reply;
+    return reject(failed(expression, isTimeout ? new LimitError(reason) : new Error(reason)));
+  }
   try {
     const values = parseJson(reply.values);
     resolve(Array.isArray(values) ? values.map((row) => (Array.isArray(row) ? row : [row])) : []);
   } catch (error) {
-    reject(failed('', error instanceof Error ? error.message : 'its value is no JSON'));
+    reject(failed('', error instanceof Error ? error : new Error('its value is no JSON')));
   }
 }
 
@@ -252,9 +316,15 @@ function onlyExpression({ expressions }: Task): string {
   return expressions.length === 1 ? (expressions[0] ?? '') : '';
 }
 
-function failed(expression: string, reason: string): GatehouseError {
+/** Thrown as the cause where an expression exceeds a limit of time or memory. It may succeed for other values. */
+export class LimitError extends Error {
+  override readonly name = 'LimitError';
+}
+
+function failed(expression: string, cause: Error): GatehouseError {
   const which = expression === '' ? 'An expression' : `The expression ${shortened(expression)}`;
-  return new GatehouseError('expression_failed', `${which} failed: ${reason.slice(0, 300)}.`, {
+  return new GatehouseError('expression_failed', `${which} failed: ${cause.message.slice(0, 300)}.`, {
+    cause,
     details: expression === '' ? {} : { expression: expression.slice(0, 500) },
   });
 }

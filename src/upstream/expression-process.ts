@@ -1,8 +1,7 @@
-import { syncBuiltinESMExports } from 'node:module';
-import threads from 'node:worker_threads';
 import { memoByText } from '../lib/memo.ts';
+import { endWithParent } from '../lib/parent-watch.ts';
 import type { Answer, Task } from './expression-limits.ts';
-import { compileExpression, exactJson, reasonOf } from './expression.ts';
+import { compileExpression, exactJson, isTimeout, linear, reasonOf } from './expression.ts';
 
 /*
  * A process that only evaluates expressions. expression-limits.ts ends it when an expression takes too long, and Node.js when it
@@ -10,22 +9,13 @@ import { compileExpression, exactJson, reasonOf } from './expression.ts';
  */
 
 const MAX_KEPT = 500;
-/** Ends this process after its parent was killed; otherwise an endless expression would go on. */
-const ORPHANED = `
-  const parent = process.ppid;
-  setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();
-  setInterval(() => {}, 2 ** 30);
-`;
 const program = memoByText(MAX_KEPT, (expression) =>
   compileExpression(expression, { timeout: 1000, stack: 200, sequence: 100_000 }),
 );
+/** Expressions of connectors, as expression.ts compiles them. */
+const connectorProgram = memoByText(MAX_KEPT, (expression) => compileExpression(expression, linear()));
 
-new threads.Worker(ORPHANED, { eval: true }).unref();
-// A thread may get wider permissions than its process has (measured on Node.js 22 and 24), so no further thread can be
-// started.
-Reflect.deleteProperty(threads, 'Worker');
-syncBuiltinESMExports();
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+endWithParent();
 process.on('message', (task: Task) => {
   void answerTo(task).then((answer) => process.send?.(answer));
 });
@@ -33,7 +23,8 @@ process.send?.('ready');
 
 async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
   const base = JSON.parse(scope);
-  const inputs: object[] = JSON.parse(variants).map((variant: object) => ({ ...base, ...variant }));
+  const given: object[] = JSON.parse(variants);
+  const inputs = task.isOfConnector ? given : given.map((variant) => ({ ...base, ...variant }));
   // The message goes out first, because an endless expression would block it.
   await new Promise((sent) => process.send?.('begun', sent));
   return evaluate(inputs, task);
@@ -41,21 +32,23 @@ async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
 
 async function evaluate(
   inputs: object[],
-  { expressions, maxBytes }: Pick<Task, 'expressions' | 'maxBytes'>,
+  { expressions, maxBytes, isOfConnector }: Pick<Task, 'expressions' | 'maxBytes' | 'isOfConnector'>,
 ): Promise<Answer> {
   const values: unknown[][] = [];
   for (const input of inputs) {
     const row: unknown[] = [];
     for (const expression of expressions) {
       try {
-        row.push(exactJson(await (await program(expression)).evaluate(input)));
+        const compiled = await (isOfConnector ? connectorProgram : program)(expression);
+        row.push(exactJson(await compiled.evaluate(input)));
       } catch (error) {
-        return { expression, reason: reasonOf(error) };
+        return { expression, reason: reasonOf(error), isTimeout: isTimeout(error) };
       }
     }
     values.push(row);
   }
   const text = JSON.stringify(values);
-  if (text.length > maxBytes) return { expression: '', reason: `its value is larger than ${maxBytes} bytes` };
+  if (text.length > maxBytes)
+    return { expression: '', reason: `its value is larger than ${maxBytes} bytes`, isTimeout: false };
   return { values: text };
 }

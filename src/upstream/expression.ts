@@ -1,4 +1,5 @@
 import type { Expression, JsonataOptions } from 'jsonata';
+import type { Connector } from '../connectors/catalog.ts';
 import { SECOND } from '../lib/clock.ts';
 import { fromMinorUnits, toMinorUnits } from '../lib/currency.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -7,59 +8,104 @@ import { linearRegExpClass } from '../lib/linear-pattern.ts';
 import { scrub } from '../lib/scrub.ts';
 import { addressesIn } from './email.ts';
 import { memoByText } from '../lib/memo.ts';
+import { isPlainExpression } from './plain-expression.ts';
 
 const TIMEOUT_MS = SECOND;
 const MAX_COMPILED = 2000;
 /** Compiles an expression whose run is bounded in time. */
-const compiled = memoByText(MAX_COMPILED, (expression) =>
-  compileExpression(expression, linear({ timeout: TIMEOUT_MS, stack: 200 })),
-);
+const compiled = memoByText(MAX_COMPILED, (expression) => compileExpression(expression, linear()));
+
+/** The connector whose file has an expression. */
+export type Author = Pick<Connector, 'connectorId' | 'environments' | 'mapBounded'>;
 
 /**
- * Returns the value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors.
- * JSONata is loaded at its first use.
- * @throws GatehouseError `upstream_failed` when the expression fails (`reason: mapping`), or runs for over a second.
+ * Returns the value of a JSONata expression of a connector over `input`; undefined becomes null. `secrets` stay out of
+ * its errors. JSONata is loaded at its first use.
+ * @throws GatehouseError `upstream_failed` when the expression fails (`reason: mapping`), or exceeds a limit.
  */
 export async function mapValue(
   expression: string,
   input: Json,
-  secrets: readonly string[] = [],
+  options: { author?: Author; secrets?: readonly string[] } = {},
 ): Promise<Json> {
-  const program = await compiled(expression);
+  const [value = null] = await mapValues(expression, [input], options);
+  return value;
+}
+
+/** Works like mapValue() for each of several inputs, such as the records of a list. */
+export async function mapValues(
+  expression: string,
+  inputs: readonly Json[],
+  { author, secrets = [] }: { author?: Author; secrets?: readonly string[] } = {},
+): Promise<Json[]> {
   try {
-    const value: unknown = await program.evaluate(input);
-    return toJson(value);
+    return await valuesOf(expression, inputs, { author, toJson });
   } catch (error) {
-    const reason = reasonOf(error);
+    const fault = faultOf(error);
     throw new GatehouseError(
       'upstream_failed',
-      `The answer does not fit the connector's mapping: ${scrub(reason, secrets).slice(0, 200)}`,
+      `The answer does not fit the connector's mapping: ${scrub(fault.reason, secrets).slice(0, 200)}`,
       {
         cause: error,
         // A slow mapping may succeed when this machine has less to do, so it gets no reason.
-        ...(isTimeout(error) ? {} : { details: { reason: 'mapping' } }),
+        ...(fault.isLimit ? {} : { details: { reason: 'mapping' } }),
       },
     );
   }
 }
 
 /**
- * Returns the value of a JSONata expression over a caller's input; undefined becomes null.
- * @throws GatehouseError `invalid_request` when the expression fails for this input.
+ * Returns the value of a JSONata expression of a connector over a caller's input; undefined becomes null.
+ * @throws GatehouseError `invalid_request` when the expression fails for this input; `unavailable` when too many wait.
  */
-export async function mapInput(expression: string, input: Json): Promise<Json> {
-  const program = await compiled(expression);
+export async function mapInput(expression: string, input: Json, author?: Author): Promise<Json> {
   try {
-    const value: unknown = await program.evaluate(input);
-    return exactJson(value);
+    const [value = null] = await valuesOf(expression, [input], { author, toJson: exactJson });
+    return value;
   } catch (error) {
-    const rule = `does not fit the connector's mapping: ${reasonOf(error).slice(0, 200)}`;
+    if (error instanceof GatehouseError && error.code === 'unavailable') throw error;
+    const rule = `does not fit the connector's mapping: ${faultOf(error).reason.slice(0, 200)}`;
     throw invalidRequest([{ field: 'input', rule }]);
   }
 }
 
-/** Adds regular expressions with linear time, because this process must not block. */
-function linear(options: JsonataOptions): JsonataOptions {
+/**
+ * Returns the values of an expression. Expressions of custom connectors are evaluated within limits, because their
+ * steps may block this process for a second, and fill its memory.
+ */
+async function valuesOf(
+  expression: string,
+  inputs: readonly Json[],
+  { author, toJson: asJson }: { author: Author | undefined; toJson: (value: unknown) => Json },
+): Promise<Json[]> {
+  const { mapBounded, connectorId = '', environments = [] } = author ?? {};
+  if (mapBounded && !(await isPlain(expression)))
+    return mapBounded({ owner: [...environments, connectorId].join(' '), expression, inputs });
+  const program = await compiled(expression);
+  const values: Json[] = [];
+  for (const input of inputs) {
+    const value: unknown = await program.evaluate(input);
+    values.push(asJson(value));
+  }
+  return values;
+}
+
+const isPlain = memoByText(MAX_COMPILED, async (expression) =>
+  isPlainExpression((await compiled(expression)).ast()),
+);
+
+/** Returns the reason of a failure, and whether it is a limit of time, memory or waiting evaluations. */
+function faultOf(error: unknown): { reason: string; isLimit: boolean } {
+  if (!(error instanceof GatehouseError)) return { reason: reasonOf(error), isLimit: isTimeout(error) };
+  const { cause } = error;
+  return cause instanceof Error
+    ? { reason: cause.message, isLimit: cause.name === 'LimitError' }
+    : { reason: error.message, isLimit: true };
+}
+
+/** Returns the limits of an expression of a connector, with regular expressions of linear time. */
+export function linear(): JsonataOptions {
+  const options: JsonataOptions = { timeout: TIMEOUT_MS, stack: 200 };
   // The types of JSONata require the constructor of RegExp, but it only uses `new`.
   Reflect.set(options, 'RegexEngine', linearRegExpClass());
   return options;
@@ -91,7 +137,7 @@ export function reasonOf(error: unknown): string {
   return isObject(error) && 'message' in error ? String(error.message) : String(error);
 }
 
-function isTimeout(error: unknown): boolean {
+export function isTimeout(error: unknown): boolean {
   return isObject(error) && 'code' in error && error.code === 'D1012';
 }
 

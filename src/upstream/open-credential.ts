@@ -7,6 +7,8 @@ export interface OpenCredential {
   readonly connectorId: string;
   /** The scheme of the connector file that it belongs to. */
   readonly scheme: Authentication;
+  /** The OAuth app that its tokens are of, for limits that all its users share; absent for other credentials. */
+  readonly oauthApp?: string | undefined;
   /** Field name → value, secret or not: the scheme's fields and the connector's variables. */
   readonly values: Readonly<Record<string, Secret>>;
 }

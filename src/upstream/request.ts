@@ -4,6 +4,7 @@ import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import { isStreamed, type SentBody } from '../lib/outbound-dispatch.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { memoByText } from '../lib/memo.ts';
 import type { Secret } from '../lib/secret.ts';
@@ -13,7 +14,17 @@ import { buildBody, buildMappedBody } from './body.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { encodedValue } from './encode.ts';
-import { headerValue, hrefOf, inputFault, setQuery, type Address, type Draft } from './request-draft.ts';
+import {
+  headerValue,
+  hrefOf,
+  inputFault,
+  setQuery,
+  type Address,
+  type Body,
+  type Draft,
+} from './request-draft.ts';
+import { rawRequest } from './raw-request.ts';
+import { wholeBody, withContents, withSentFiles } from './sent-files.ts';
 import { queryPairs } from './values.ts';
 import { readsXml } from './xml-answer.ts';
 
@@ -23,7 +34,7 @@ export interface BuiltRequest {
   url: string;
   /** Lower-case names. */
   headers: Record<string, string>;
-  body: string | Uint8Array | undefined;
+  body: SentBody | undefined;
   secrets: Secret[];
 }
 
@@ -38,25 +49,32 @@ const FORBIDDEN_HEADERS = new Set([
 // eslint-disable-next-line no-control-regex -- these patterns find control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const USER_AGENT = 'Gatehouse/0.1';
+/** The largest body with files that is read into memory to be signed. */
+const MAX_SIGNED_BYTES = 10 * 1024 * 1024;
 
 /**
  * Returns the request of a call from template, input and credential. No parameter can change its origin, the shape of
  * its path, or its headers. The function is pure except for the nonces and times of signatures.
  * @throws GatehouseError `invalid_request` naming the parameter and the rule it breaks.
  */
-export async function buildRequest(call: UpstreamCall, now: number): Promise<BuiltRequest> {
+export async function buildRequest(asked: UpstreamCall, now: number): Promise<BuiltRequest> {
+  const call = await withSentFiles(asked);
   const { connector, action, page } = call;
   const { definition } = action;
   const value = valuesOf(call);
   const base = baseUrl(call, value);
 
-  const draft: Draft = {
-    method: action.method,
-    address: page && 'url' in page ? nextAddress(page.url, base) : actionAddress(call, base),
-    headers: headersOf(call, value),
-    body:
-      definition.bodyMap === undefined ? buildBody(call) : await buildMappedBody(call, definition.bodyMap),
-  };
+  const draft: Draft = action.raw
+    ? rawDraft(call, { base, value })
+    : {
+        method: action.method,
+        address: page && 'url' in page ? nextAddress(page.url, base) : actionAddress(call, base),
+        headers: headersOf(call, value),
+        body:
+          definition.bodyMap === undefined
+            ? buildBody(call)
+            : await buildMappedBody(call, definition.bodyMap),
+      };
   if (call.idempotencyKey !== undefined && action.effect !== 'read') {
     const { idempotencyHeader, idempotencyQuery } = connector.definition;
     if (idempotencyHeader !== undefined)
@@ -66,6 +84,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   if (definition.response.stream === 'events')
     draft.headers['accept'] = 'text/event-stream, application/json';
   if (readsXml(call)) draft.headers['accept'] = 'text/xml, application/xml';
+  if (draft.body && signsBody(call)) await loadFiles(draft.body, call);
   const secrets = await applyAuthentication(draft, call, { value, now });
   const { body } = draft;
   if (body) draft.headers['content-type'] ??= body.contentType;
@@ -73,9 +92,33 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
     method: draft.method,
     url: hrefOf(draft.address),
     headers: draft.headers,
-    body: body?.content(),
+    body: body && withContents(body.content(), { ...call, holdsBytes: body.holdsBytes }),
     secrets,
   };
+}
+
+/** Returns the request of a raw call. Headers of the caller replace those of the file. */
+function rawDraft(
+  call: UpstreamCall,
+  { base, value }: { base: Target; value: (name: string) => string },
+): Draft {
+  const draft = rawRequest(call, base);
+  return { ...draft, headers: { ...headersOf(call, value), ...draft.headers } };
+}
+
+/** Returns whether a signature covers the content of the body. */
+function signsBody({ credential, sentFiles }: UpstreamCall): boolean {
+  if (!sentFiles || credential?.scheme.type !== 'custom') return false;
+  const { sign } = credential.scheme;
+  return sign !== undefined && sign.type !== 'oauth1';
+}
+
+/** Reads the files of a body into it. @throws GatehouseError `payload_too_large` */
+async function loadFiles(body: Body, call: UpstreamCall): Promise<void> {
+  const sent = withContents(body.content(), { ...call, holdsBytes: body.holdsBytes });
+  if (!isStreamed(sent)) return;
+  const content = await wholeBody(sent, MAX_SIGNED_BYTES);
+  body.content = () => content;
 }
 
 /** The endpoint of a remote MCP server, with the headers of a call and its live secrets. */
@@ -120,7 +163,7 @@ function nextAddress(link: string, base: Target): Address {
 }
 
 /** Returns the values that templates name: those of the credential, else the defaults of the variables. */
-function valuesOf({ connector, credential }: UpstreamCall): (name: string) => string {
+export function valuesOf({ connector, credential }: UpstreamCall): (name: string) => string {
   return (name) => credential?.values[name]?.open() ?? connector.definition.variables[name]?.default ?? '';
 }
 

@@ -8,7 +8,7 @@ import type { Secret } from '../lib/secret.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { readsXml } from './xml-answer.ts';
 import { costIn, pointsIn, waitForPoints } from './budget.ts';
-import { mapValue } from './expression.ts';
+import { mapValue, mapValues } from './expression.ts';
 import { recordsIn } from './records.ts';
 import { failureOf, messagePaths } from './failure.ts';
 
@@ -27,7 +27,19 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const mapped =
     response.map === undefined ? value : await mapAnswer(call, answer, { map: response.map, value });
   // The mapping runs first, because it may decode text that the app encoded.
-  return { value: scrubJson(mapped, answer.reflected) };
+  return { value: withHeaders(call, answer, scrubJson(mapped, answer.reflected)) };
+}
+
+/** Returns the value with the headers that the file names. They go to the caller, so secrets are removed. */
+function withHeaders({ action }: UpstreamCall, { headers, secrets }: UpstreamAnswer, value: Json): Json {
+  const named = Object.entries(action.definition.response.headers);
+  if (named.length === 0 || action.list) return value;
+  const open = secrets.map((secret) => secret.open());
+  const members = named.flatMap(([member, name]) => {
+    const text = headers[name.toLowerCase()];
+    return text === undefined ? [] : [[member, scrub(text, open)]];
+  });
+  return { ...(isJsonObject(value) ? value : {}), ...Object.fromEntries(members) };
 }
 
 function mapAnswer(
@@ -36,9 +48,10 @@ function mapAnswer(
   { map, value }: { map: string; value: Json },
 ): Promise<Json> {
   const secrets = answer.secrets.map((secret) => secret.open());
+  const options = { author: call.connector, secrets };
   return Array.isArray(value) && call.action.list
-    ? mapEach(map, value, secrets)
-    : mapValue(map, value, secrets);
+    ? mapValues(map, value, options)
+    : mapValue(map, value, options);
 }
 
 /** Returns the value or records at the place that the file names; undefined when there are none, or no body. */
@@ -97,12 +110,6 @@ function endsBefore(body: Json, path: string): boolean {
   return Array.isArray(list) && Number(path.slice(end + 1)) >= list.length;
 }
 
-async function mapEach(expression: string, records: Json[], secrets: readonly string[]): Promise<Json> {
-  const mapped: Json[] = [];
-  for (const record of records) mapped.push(await mapValue(expression, record, secrets));
-  return mapped;
-}
-
 function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): GatehouseError {
   const { name } = call.connector;
   const { status } = answer;
@@ -156,7 +163,14 @@ function neededRight(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorM
     const words = Array.isArray(found) ? found.join(', ') : found;
     if (typeof words === 'string' && words !== '') return excerpt(words, answer.secrets);
   }
-  return undefined;
+  const scopes = neededScopes(answer.headers['www-authenticate'] ?? '');
+  return scopes === undefined ? undefined : excerpt(scopes, answer.secrets);
+}
+
+/** Returns the scopes that a challenge names as missing (RFC 6750 section 3.1). */
+function neededScopes(challenge: string): string | undefined {
+  if (!/\berror="?insufficient_scope\b/i.test(challenge)) return undefined;
+  return /\bscope="([^"]+)"/i.exec(challenge)?.[1];
 }
 
 /** Returns the app's own sentence, without secrets, as one line of at most 500 characters. */

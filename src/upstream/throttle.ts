@@ -23,7 +23,7 @@ const MAX_HOLD_MS = HOUR;
 /** Each has at most 10 MiB, and takes about ten times that in memory while it is parsed. */
 const LARGE_BODIES = { most: 6, mostEach: 3 };
 
-/** The third parties' own limits, applied per credential in this process. */
+/** The third parties' own limits, applied per credential or OAuth app in this process. */
 export interface Throttle {
   /**
    * Waits for a place and returns its release.
@@ -59,13 +59,19 @@ interface Line {
   waiting: (() => void)[];
 }
 
+/** The lines of a call. Both are the same without limits of an OAuth app. */
+interface CallLines {
+  own: Line;
+  app: Line;
+  all: readonly Line[];
+}
+
 export function createThrottle(clock: Clock): Throttle {
   const lines = new Map<string, Line>();
   const budgets = new Map<string, number>();
   const bodies = createLargeBodies(LARGE_BODIES);
 
-  const lineOf = (call: UpstreamCall): Line => {
-    const key = ownerOf(call);
+  const lineOf = (call: UpstreamCall, key = ownerOf(call)): Line => {
     let line = lines.get(key);
     if (!line) {
       if (lines.size >= MAX_LINES) sweep(lines, clock.now());
@@ -84,6 +90,15 @@ export function createThrottle(clock: Clock): Throttle {
     return line;
   };
 
+  /** Returns the lines that a call counts in: its credential's, and that of its OAuth app where the file has such limits. */
+  const linesOf = (call: UpstreamCall): CallLines => {
+    const own = lineOf(call);
+    const app = limitsOf(call.connector.definition).some(({ per }) => per === 'app')
+      ? lineOf(call, appOf(call))
+      : own;
+    return { own, app, all: app === own ? [own] : [own, app] };
+  };
+
   const earn = (call: UpstreamCall): void => {
     const key = partyOf(call);
     const had = budgets.get(key);
@@ -97,29 +112,27 @@ export function createThrottle(clock: Clock): Throttle {
     place: (call) => bodies.place(ownerOf(call)),
     pause: createPause(),
     async enter(call, deadline) {
-      const limits = limitsOf(call.connector.definition);
-      const concurrency = limits.find((limit) => limit.concurrency !== undefined)?.concurrency;
-      const line = lineOf(call);
+      const callLines = linesOf(call);
+      const { own, all } = callLines;
       earn(call);
       for (;;) {
         const now = clock.now();
-        const waitMs = Math.max(line.heldUntil - now, limits.length > 0 ? windowsWait(line, call, now) : 0);
-        const pointsMs = line.points
-          ? waitForPoints(line.points, line.reserved + costOf(line, call), now)
-          : 0;
-        const longestMs = Math.max(waitMs, pointsMs);
+        const heldMs = Math.max(...all.map(({ heldUntil }) => heldUntil - now));
+        const pointsMs = own.points ? waitForPoints(own.points, own.reserved + costOf(own, call), now) : 0;
+        const longestMs = Math.max(heldMs, windowsWait(callLines, call, now), pointsMs);
         if (longestMs > 0) {
-          // A call that was let in and must wait again passes its turn to the next one.
-          line.waiting.shift()?.();
+          passTurn(all);
           if (longestMs > MAX_WAIT_MS || now + longestMs > deadline) throw limited(call, longestMs);
           await pause(call, longestMs);
           continue;
         }
-        if (concurrency !== undefined && line.running >= concurrency) {
-          await turn(line, call, deadline - now);
+        const full = fullLine(callLines, call);
+        if (full) {
+          passTurn(all.filter((line) => line !== full));
+          await turn(full, call, deadline - now);
           continue;
         }
-        return start(line, call, now);
+        return start(callLines, call, now);
       }
     },
     observe(call, answer) {
@@ -132,7 +145,9 @@ export function createThrottle(clock: Clock): Throttle {
       if (cost !== undefined) (line.costs ??= new Map()).set(call.action.actionId, cost);
     },
     hold(call, untilMs) {
-      const line = lineOf(call);
+      const limits = limitsOf(call.connector.definition);
+      const isOfApp = limits.length > 0 && limits.every(({ per }) => per === 'app');
+      const line = linesOf(call)[isOfApp ? 'app' : 'own'];
       line.heldUntil = Math.max(line.heldUntil, Math.min(untilMs, clock.now() + MAX_HOLD_MS));
     },
     mayRetry(call) {
@@ -150,6 +165,12 @@ function ownerOf({ connector, credential }: UpstreamCall): string {
   return credential?.credentialId ?? connector.connectorId;
 }
 
+/** Returns the owner of the limits that the users of an OAuth app share. */
+function appOf(call: UpstreamCall): string {
+  const app = call.credential?.oauthApp;
+  return app === undefined ? ownerOf(call) : `app ${app}`;
+}
+
 /** Returns the third party of a call. Each credential has its own host when the base URL has a variable. */
 function partyOf({ connector, credential }: UpstreamCall): string {
   const shared = credential === undefined || !connector.definition.baseUrl.includes('{');
@@ -162,31 +183,49 @@ const limitsOf = memoByObject((definition: ConnectorFile): readonly Limit[] =>
 );
 
 /** Returns the milliseconds until all windows have room for the call. */
-function windowsWait(line: Line, call: UpstreamCall, now: number): number {
+function windowsWait({ own, app }: CallLines, call: UpstreamCall, now: number): number {
   let longestMs = 0;
   for (const [index, limit] of limitsOf(call.connector.definition).entries()) {
-    const window = line.windows[index];
-    const cost = limit.points === undefined ? 1 : costOf(line, call);
+    const window = (limit.per === 'app' ? app : own).windows[index];
+    const cost = limit.points === undefined ? 1 : costOf(own, call);
     if (window) longestMs = Math.max(longestMs, windowWait(window, limit, { cost, now }));
   }
   return longestMs;
 }
 
 /** Counts a call as running. Returns its release. */
-function start(line: Line, call: UpstreamCall, now: number): () => void {
-  const cost = costOf(line, call);
+function start({ own, app, all }: CallLines, call: UpstreamCall, now: number): () => void {
+  const cost = costOf(own, call);
   for (const [index, limit] of limitsOf(call.connector.definition).entries()) {
-    const window = line.windows[index];
+    const window = (limit.per === 'app' ? app : own).windows[index];
     if (window) countCall(window, limit, { cost: limit.points === undefined ? 1 : cost, now });
   }
-  line.lastStart = now;
-  line.running++;
-  line.reserved += cost;
+  for (const line of all) {
+    line.lastStart = now;
+    line.running++;
+    line.reserved += cost;
+  }
   return () => {
-    line.running--;
-    line.reserved -= cost;
-    line.waiting.shift()?.();
+    for (const line of all) {
+      line.running--;
+      line.reserved -= cost;
+    }
+    passTurn(all);
   };
+}
+
+/** Returns the line whose calls at the same time are at their limit; undefined where there is room. */
+function fullLine({ own, app }: CallLines, call: UpstreamCall): Line | undefined {
+  const limits = limitsOf(call.connector.definition);
+  const most = (per: Limit['per']) =>
+    limits.find((limit) => limit.per === per && limit.concurrency !== undefined)?.concurrency ?? Infinity;
+  if (own.running >= most('credential')) return own;
+  return app.running >= most('app') ? app : undefined;
+}
+
+/** Lets the next waiting call of each line look again. A call that must wait once more does this for the others. */
+function passTurn(lines: readonly Line[]): void {
+  for (const line of lines) line.waiting.shift()?.();
 }
 
 /** Returns the points that a call is expected to cost: as its last answer, else as the file says. */
@@ -222,11 +261,13 @@ async function turn(line: Line, call: UpstreamCall, patienceMs: number): Promise
   });
 }
 
-function limited({ connector }: UpstreamCall, waitMs: number): GatehouseError {
+function limited({ connector, credential }: UpstreamCall, waitMs: number): GatehouseError {
   const seconds = Math.max(1, Math.ceil(waitMs / SECOND));
+  const limits = limitsOf(connector.definition);
+  const isShared = credential?.oauthApp !== undefined && limits.some(({ per }) => per === 'app');
   return new GatehouseError(
     'upstream_rate_limited',
-    `${connector.name} limits the calls of this credential. Try again in ${seconds} s.`,
+    `${connector.name} limits the calls of this ${isShared ? 'OAuth app' : 'credential'}. Try again in ${seconds} s.`,
     { details: { connectorId: connector.connectorId }, headers: { 'Retry-After': String(seconds) } },
   );
 }

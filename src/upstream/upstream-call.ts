@@ -3,6 +3,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { FileStore, SentFile } from './file-store.ts';
 import type { OpenCredential } from './open-credential.ts';
 
 /** Progress of a slow call; `progress` rises, `total` may be unknown. */
@@ -45,6 +46,13 @@ export interface Question {
   params: JsonObject;
 }
 
+/** Callbacks of a subscription to the resource of a remote MCP server. The signal of its call ends it. */
+export interface Following {
+  onUpdated(): void;
+  /** Called when the server can report no more changes. */
+  onEnded(): void;
+}
+
 /** One call of an action to its third party. */
 export interface UpstreamCall extends Notices {
   connector: Connector;
@@ -63,6 +71,12 @@ export interface UpstreamCall extends Notices {
   trace?: TraceHeaders | undefined;
   /** Members of the body besides the input: the client's answers to the questions of an earlier answer. */
   answers?: JsonObject | undefined;
+  /** The files of the call's user; absent without a user. */
+  files?: FileStore | undefined;
+  /** Subscribes to the resource that the action reads, in place of reading it. */
+  following?: Following | undefined;
+  /** The files of the input while a request is built, by the text that stands for each in `input`. */
+  sentFiles?: ReadonlyMap<string, SentFile> | undefined;
 }
 
 /** Returns the parameters that paging adds to a place of the request; undefined where it adds none. */

@@ -71,9 +71,13 @@ describe('a call', () => {
   test('for a file returns its content, as text where it is text', async () => {
     const file = { action: 'request: GET /a\nresponse: {body: file}' };
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>é</p>');
-    expect(await send(call(file))).toEqual({ contentType: 'text/html', size: 9, text: '<p>é</p>' });
+    expect(await send(call(file))).toEqual({ mediaType: 'text/html', size: 9, text: '<p>é</p>' });
     upstream.handler = (_req, res) => res.end(Buffer.from([0xff, 0x00]));
-    expect(await send(call(file))).toEqual({ contentType: '', size: 2, base64: '/wA=' });
+    expect(await send(call(file))).toEqual({
+      mediaType: 'application/octet-stream',
+      size: 2,
+      base64: '/wA=',
+    });
     upstream.handler = (_req, res) => json(res, 404, { message: 'gone' });
     expect((await failure(send(call(file)))).code).toBe('upstream_rejected');
   });

@@ -42,6 +42,7 @@ test.runIf(process.platform === 'linux')(
       expect(readable.sort()).toEqual([
         `${root}/node_modules/jsonata/`,
         `${root}/node_modules/lru-cache/`,
+        `${root}/node_modules/re2js/`,
         `${root}/package.json`,
         `${root}/src/`,
       ]);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { isRepeatable } from '../../src/upstream/outcome.ts';
+import { isStreamed } from '../../src/lib/outbound-dispatch.ts';
 import { buildRequest, resolveLink } from '../../src/upstream/request.ts';
 import { signatureBase } from '../../src/upstream/sign.ts';
 import { callOf, type FileParts } from '../support/upstream.ts';
@@ -227,7 +228,7 @@ parts: {content: {type: string}, base64: {type: string}, contentType: {type: str
       const boundary = /^multipart\/related; boundary=([0-9a-f]{40})$/.exec(
         headers['content-type'] ?? '',
       )?.[1];
-      return Buffer.from(sent ?? '')
+      return Buffer.from(sent === undefined || isStreamed(sent) ? '' : sent)
         .toString('latin1')
         .split(`--${boundary}`);
     };

@@ -155,3 +155,85 @@ describe('a planted fault is found with its line', () => {
     expect(Number(faults[0]?.split(' ')[0])).toBeGreaterThanOrEqual(lineOf(faulty, 'authentication:'));
   });
 });
+
+describe('a limit that all users of an OAuth app share', () => {
+  const SHARED = `baseUrl: '{origin}'
+authentication:
+  - {type: oauth2, authorizeUrl: 'https://app.example.com/authorize', tokenUrl: 'https://app.example.com/token'}
+  - {type: bearer}
+rateLimit:
+  - {requests: 3, perSeconds: 60, per: app}
+  - {requests: 2, perSeconds: 60}
+actions:
+  get_thing: {description: A thing., request: GET /thing}
+`;
+
+  /** Returns what a call of another user with an account of their own comes to. */
+  async function another(one: FileApp, username: string, [type, data]: [string, object]) {
+    const { service, origin } = one;
+    const userId = (await service.call('POST', '/users', { body: { username } })).text('userId');
+    const as = (path: string, body: object) =>
+      service.call('POST', path, { headers: { 'x-svc-userid': userId }, body });
+    const connected = await as(`/users/${userId}/credentials`, {
+      connectorId: 'app',
+      type,
+      data: { origin, ...data },
+    });
+    expect(connected.status).toBe(201);
+    return () => as('/connectors/app/actions/get_thing/execute', { input: {} });
+  }
+
+  test('counts the calls of two users, next to the limit of each', async () => {
+    const clock = manualClock();
+    app = await startFileApp(SHARED, { clock });
+    await app.connect({ accessToken: 'token-of-ada' }, 'oauth2');
+    const bob = await another(app, 'bob', ['oauth2', { accessToken: 'token-of-bob' }]);
+    const carol = await another(app, 'carol', ['bearer', { token: 'token-of-carol' }]);
+    expect((await app.execute('get_thing')).status).toBe(200);
+    expect((await app.execute('get_thing')).status).toBe(200);
+    expect(await limited(app, 'get_thing')).toEqual([429, 'upstream_rate_limited', 60]);
+    expect((await bob()).status).toBe(200);
+    const refused = await bob();
+    expect([refused.status, refused.text('error')]).toEqual([
+      429,
+      'App limits the calls of this OAuth app. Try again in 60 s.',
+    ]);
+    // A key has no OAuth app, so it has the limit for itself.
+    expect([(await carol()).status, (await carol()).status, (await carol()).status]).toEqual([200, 200, 429]);
+    clock.advance(60 * SECOND);
+    expect((await bob()).status).toBe(200);
+    expect(app.seen).toHaveLength(6);
+  });
+
+  test('bounds the calls at the same time, next to the limit of each user', async () => {
+    app = await startFileApp(
+      SHARED.replace('requests: 3, perSeconds: 60', 'requests: 90, perSeconds: 60, concurrency: 2').replace(
+        'requests: 2, perSeconds: 60',
+        'requests: 90, perSeconds: 60, concurrency: 1',
+      ),
+    );
+    await app.connect({ accessToken: 'token-of-ada' }, 'oauth2');
+    const bob = await another(app, 'bob', ['oauth2', { accessToken: 'token-of-bob' }]);
+    const carol = await another(app, 'carol', ['oauth2', { accessToken: 'token-of-carol' }]);
+    const running = new Map<unknown, number>();
+    let most = 0;
+    let mostEach = 0;
+    app.answer = async ({ headers: { authorization } }): Promise<AppAnswer> => {
+      const own = (running.get(authorization) ?? 0) + 1;
+      running.set(authorization, own);
+      mostEach = Math.max(mostEach, own);
+      most = Math.max(
+        most,
+        [...running.values()].reduce((sum, one) => sum + one, 0),
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      running.set(authorization, (running.get(authorization) ?? 0) - 1);
+      return { body: {} };
+    };
+    const { execute } = app;
+    const calls = Array.from({ length: 8 }, () => [execute('get_thing'), bob(), carol()]).flat();
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    expect([new Set(statuses), mostEach]).toEqual([new Set([200]), 1]);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+});
