@@ -1,25 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Action, Connector } from '../connectors/catalog.ts';
+import { ownAction, type Action, type Connector } from '../connectors/catalog.ts';
 import type { ActionExample } from '../connectors/examples-format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
 import type { Base } from '../base.ts';
 import { checkEntered } from '../credentials/derived.ts';
 import { storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/sealed-values.ts';
-import { GatehouseError, type Fault } from '../lib/errors.ts';
-import { isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { Fault } from '../lib/errors.ts';
+import { isJsonObject, asJson, type Json } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
-import type { UpstreamContext } from '../upstream/call.ts';
-import { createRemoteSessions } from '../upstream/remote/sessions.ts';
-import type { UpstreamCall } from '../upstream/upstream-call.ts';
-import { readPage } from './offset-pages.ts';
-import { completed, withFilled } from './reads.ts';
-import { afterSteps } from './steps.ts';
-import { listSource, readValue, splitWindow } from './read-results.ts';
-
-/** The fixed key in examples, where a live call has a random key. */
-const EXAMPLE_KEY = 'example-key';
+import { bodyOf, callExample, loaded, lowerCase, type Outcome } from './example-call.ts';
 
 /**
  * Plays an example of a connector file: its input must make its request, and its response its output or error. Returns
@@ -30,7 +21,7 @@ export async function replayExample(
   connector: Connector,
   example: ActionExample,
 ): Promise<Fault[]> {
-  const action = connector.actions.get(example.action) ?? connector.internal.get(example.action);
+  const action = ownAction(connector, example.action);
   if (!action) return [{ field: 'action', rule: `"${example.action}" is no action of this connector` }];
   const credential = credentialOf(connector, example);
   if (Array.isArray(credential)) return credential;
@@ -42,19 +33,7 @@ export async function replayExample(
   const sent: OutboundRequest[] = [];
   const reads = [...example.reads];
   const outbound = replayingOutbound(example, reads, sent);
-  // Retries are off, because the first answer counts.
-  const throttle: UpstreamContext['throttle'] = {
-    enter: async () => () => {},
-    observe: () => {},
-    hold: () => {},
-    mayRetry: () => false,
-    place: () => ({ take: () => true, [Symbol.dispose]: () => {} }),
-    pause: async () => {},
-  };
-  const remoteSessions = createRemoteSessions(outbound);
-  const call: UpstreamCall = { connector, action, credential, input };
-  if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;
-  const outcome = await outcomeOf({ outbound, throttle, clock, log, remoteSessions }, call);
+  const outcome = await callExample({ clock, log, outbound }, { connector, action, credential, input });
 
   const [first] = sent;
   const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];
@@ -101,7 +80,12 @@ function replayingOutbound(
   sent: OutboundRequest[],
 ): Outbound {
   const answer = (request: OutboundRequest): OutboundAnswer => {
-    const at = left.findIndex(({ method, url }) => url === request.url && method === request.method);
+    const at = left.findIndex(
+      ({ method, url, members }) =>
+        url === request.url &&
+        method === request.method &&
+        (members === undefined || isPartOf(asJson(members), bodyOf(request, members))),
+    );
     const [read] = at < 0 ? [] : left.splice(at, 1);
     if (!read) sent.push(request);
     const { response } = read ?? example;
@@ -112,9 +96,9 @@ function replayingOutbound(
     return { status, headers, body: Buffer.from(text) };
   };
   return {
-    request: async (request) => answer(request),
+    request: async (request) => answer(await loaded(request)),
     async stream(request) {
-      const { status, headers, body } = answer(request);
+      const { status, headers, body } = answer(await loaded(request));
       return {
         status,
         headers,
@@ -129,36 +113,6 @@ function replayingOutbound(
   };
 }
 
-type Outcome = { value: Json } | { error: GatehouseError };
-
-/** Returns the result for the caller: the value, `{data, pagination}` for a list, or the error. */
-async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<Outcome> {
-  try {
-    const denies = () => undefined;
-    if (!call.action.list) {
-      const input = await withFilled(context, call, denies);
-      const filled = { ...call, input };
-      const value = await readValue(context, filled, () => {});
-      const startedAt = context.clock.now();
-      return { value: await afterSteps(context, filled, { value, denies, startedAt }) };
-    }
-    const { window, input: given } = splitWindow(call.action, call.input);
-    const input = await withFilled(context, { ...call, input: given }, denies);
-    const noPositions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
-    const source = listSource(context, { ...call, input }, () => {});
-    const page = await readPage(source, noPositions, window);
-    const records = await completed(context, { ...call, input }, { records: page.records, denies });
-    const { hasMore } = page;
-    const pagination: JsonObject = hasMore
-      ? { hasMore, nextOffset: window.offset + window.limit }
-      : { hasMore };
-    return { value: { data: records, pagination } };
-  } catch (error) {
-    if (error instanceof GatehouseError) return { error };
-    throw error;
-  }
-}
-
 /** Returns the differences between the sent request and the request of the example. */
 function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault[] {
   const faults: Fault[] = [];
@@ -169,11 +123,31 @@ function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault
     const actual = headers[name.toLowerCase()];
     if (actual !== wanted) faults.push(differs(`request.headers.${name}`, wanted, actual));
   }
+  if (request.members !== undefined) {
+    const body = bodyOf(sent, request.members);
+    if (!isPartOf(asJson(request.members), body))
+      faults.push(differs('request.members', request.members, body));
+  }
   if (request.body === undefined) return faults;
   const wanted = asJson(request.body);
-  const body = withoutDocument(bodyOf(sent, headers['content-type'] ?? '', wanted), wanted);
+  const body = withoutDocument(bodyOf(sent, wanted), wanted);
   if (!isDeepStrictEqual(body, wanted)) faults.push(differs('request.body', wanted, body));
   return faults;
+}
+
+/** Returns whether the body has these members, at every depth. Lists have as many entries. */
+function isPartOf(part: Json, whole: Json): boolean {
+  if (Array.isArray(part))
+    return (
+      Array.isArray(whole) &&
+      part.length === whole.length &&
+      part.every((one, at) => isPartOf(one, whole[at] ?? null))
+    );
+  if (!isJsonObject(part)) return isDeepStrictEqual(part, whole);
+  return (
+    isJsonObject(whole) &&
+    Object.entries(part).every(([name, one]) => name in whole && isPartOf(one, whole[name] ?? null))
+  );
 }
 
 /** Removes the document of a GraphQL request where the example gives the variables alone. */
@@ -181,19 +155,6 @@ function withoutDocument(body: Json, wanted: Json): Json {
   if (!isJsonObject(body) || !isJsonObject(wanted)) return body;
   if (body['query'] === undefined || wanted['query'] !== undefined) return body;
   return wanted['variables'] === undefined ? body : { variables: body['variables'] ?? {} };
-}
-
-/**
- * Returns the body as the example writes it: a text where the example has one, else the members of a JSON or form
- * body.
- */
-function bodyOf({ body }: OutboundRequest, type: string, wanted: unknown): Json {
-  if (body === undefined) return null;
-  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  if (typeof wanted === 'string') return text;
-  if (type.startsWith('application/x-www-form-urlencoded'))
-    return Object.fromEntries(new URLSearchParams(text));
-  return type.includes('json') ? parseJson(text) : text;
 }
 
 function outcomeFaults(outcome: Outcome, example: ActionExample): Fault[] {
@@ -228,8 +189,4 @@ const MAX_SHOWN = 600;
 function differs(field: string, wanted: unknown, actual: unknown): Fault {
   const show = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, MAX_SHOWN);
   return { field, rule: `should be ${show(wanted)}, is ${show(actual)}` };
-}
-
-function lowerCase(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { actionNotFound, connectorNotFound, type Action, type Connector } from '../connectors/catalog.ts';
+import {
+  actionNotFound,
+  callableAction,
+  connectorNotFound,
+  ownAction,
+  type Action,
+  type Connector,
+} from '../connectors/catalog.ts';
+import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
 import type { Context } from './context.ts';
@@ -14,7 +22,8 @@ import { restricted } from '../servers/access.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
-import type { Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { Following, Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
+import { fileStoreOf } from './file-store.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
 import { assertReads, completed, withFilled, type Denies } from './reads.ts';
@@ -32,6 +41,8 @@ export interface ExecuteRequest extends Notices {
   server?: { serverId: string; decision: Decision; confirm: Confirm };
   connectorId: string;
   actionId: string;
+  /** Set for calls of the connector's own models, which may use its internal actions. */
+  allowsInternal?: true;
   input: JsonObject;
   /** The requested members of the result; see projection.ts. */
   fields?: readonly string[] | undefined;
@@ -48,6 +59,8 @@ export interface ExecuteRequest extends Notices {
   trace?: TraceHeaders | undefined;
   /** The client's answers to the questions of an earlier answer: see UpstreamCall. */
   answers?: JsonObject | undefined;
+  /** See UpstreamCall. */
+  following?: Following | undefined;
 }
 
 /** A call that the restrictions allow after its user has agreed. */
@@ -80,6 +93,7 @@ export type ExecuteContext = Pick<
   Context,
   | 'db'
   | 'clock'
+  | 'config'
   | 'log'
   | 'keys'
   | 'catalog'
@@ -160,7 +174,8 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     await request.server.confirm({ connector, action, effect, credential, input: request.input });
   const call: UpstreamCall = {
     connector,
-    action,
+    // The method of a raw call decides whether it may be repeated.
+    action: actionOfCall(connector, action, request.input),
     credential: undefined,
     input: request.input,
     onProgress: request.onProgress,
@@ -170,9 +185,11 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     onQuestion: request.onQuestion,
     trace: request.trace,
     answers: request.answers,
+    files: fileStoreOf(context, request),
+    following: request.following,
   };
   if (request.idempotencyKey !== undefined) return runKeyed(context, request, { call: { ...call }, facts });
-  if (action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
+  if (call.action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
   return callThirdParty(context, request, { call, facts });
 }
@@ -273,14 +290,15 @@ function accountKey(credential: Credential | undefined): string {
  */
 export function findAllowed(
   context: Pick<Context, 'catalog'>,
-  request: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId' | 'userId'> & {
+  request: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId' | 'userId' | 'allowsInternal'> & {
     server?: { decision: Decision } | undefined;
   },
 ): { connector: Connector; action: Action } {
-  const { environment, connectorId, actionId, userId, server } = request;
+  const { environment, connectorId, actionId, userId, server, allowsInternal } = request;
   const decision = server?.decision;
   const connector = context.catalog.connector(environment, connectorId);
-  const action = connector?.actions.get(actionId);
+  const action =
+    connector && (allowsInternal ? ownAction(connector, actionId) : callableAction(connector, actionId));
   const rule =
     (action ? decision?.action(action) : connector && decision?.connector(connectorId)) ??
     decision?.user(userId);

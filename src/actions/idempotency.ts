@@ -8,6 +8,7 @@ import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 import { hadNoEffect, isOutcomeUnknown, outcomeUnknown } from '../upstream/outcome.ts';
 import { sha256 } from '../lib/sha256.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
@@ -246,5 +247,5 @@ function abandoned(): GatehouseError {
 }
 
 function binding(keyHash: string): string {
-  return `idempotency|${keyHash}`;
+  return boundTo('idempotency.body', { key_hash: keyHash });
 }

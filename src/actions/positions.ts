@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import { StoreUnavailable } from '../lib/errors.ts';
 import { HOUR } from '../lib/clock.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** How long a position in a third party's list is stored. */
 const KEPT_MS = HOUR;
@@ -40,7 +41,8 @@ export function storedPositions(
   { db, clock, keys }: Pick<Base, 'db' | 'clock' | 'keys'>,
   list: { listHash: () => string; credentialId: string },
 ): Positions {
-  const binding = (offset: number): string => `position|${list.listHash()}|${offset}`;
+  const binding = (offset: number): string =>
+    boundTo('page_positions.position', { list_hash: list.listHash(), item_offset: offset });
   return {
     async nearest(offset) {
       const row = await db
@@ -122,4 +124,21 @@ export function storedPositions(
       )
       .execute();
   }
+}
+
+/** Keeps the last two positions of a list that is read once, in order, from `start` on. */
+export function positionsInMemory(
+  start: (Partial<Position> & Omit<Position, 'cursor'>) | undefined,
+): Positions {
+  const stored: Position[] = start ? [{ ...start, cursor: start.cursor }] : [];
+  return {
+    nearest: async (offset) => stored.findLast((position) => position.offset <= offset),
+    async remember(positions) {
+      stored.push(...positions);
+      stored.splice(0, Math.max(0, stored.length - 2));
+    },
+    async forget() {
+      stored.length = 0;
+    },
+  };
 }

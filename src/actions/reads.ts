@@ -1,4 +1,4 @@
-import type { Action, Connector } from '../connectors/catalog.ts';
+import { ownAction, type Action, type Connector } from '../connectors/catalog.ts';
 import { holds } from '../connectors/conditions.ts';
 import type { BeforeRead, EachRead } from '../connectors/reads-format.ts';
 import { filledInput } from '../connectors/templates.ts';
@@ -9,6 +9,7 @@ import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.t
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { mapValue } from '../upstream/expression.ts';
+import { filesIn } from '../upstream/sent-files.ts';
 import { readValue } from './read-results.ts';
 
 /** Number of reads of one call that run at the same time. The limits of the connector apply to them too. */
@@ -30,13 +31,13 @@ export async function withFilled(
 ): Promise<JsonObject> {
   const { before } = call.action.definition;
   if (!before) return call.input;
-  const names: JsonObject = { input: call.input };
+  const names: JsonObject = { input: call.input, files: await filesIn(call) };
   for (const [name, read] of Object.entries(before.reads)) {
     if (applies(read, call.input)) names[name] = await readFor(context, call, { read, names, denies });
   }
   const filled: JsonObject = {};
   for (const [name, expression] of Object.entries(before.fill)) {
-    const value = await mapValue(expression, names);
+    const value = await mapValue(expression, names, { author: call.connector });
     if (value !== null) filled[name] = value;
   }
   return { ...call.input, ...filled };
@@ -128,7 +129,7 @@ export function allowedAction(connector: Connector, read: EachRead, denies: Deni
 }
 
 function actionOf(connector: Connector, { action }: EachRead): Action {
-  const found = connector.actions.get(action) ?? connector.internal.get(action);
+  const found = ownAction(connector, action);
   if (!found) throw new Error(`${connector.connectorId}.${action} is read but does not exist.`);
   return found;
 }
@@ -158,7 +159,7 @@ export function readCall(
   action: Action,
   { read, names }: { read: EachRead; names: JsonObject },
 ): UpstreamCall {
-  const { connector, credential, signal, trace } = call;
+  const { connector, credential, files, signal, trace } = call;
   const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
   const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
   const input = Object.fromEntries(
@@ -167,7 +168,7 @@ export function readCall(
   const faults = checkInput(action, input);
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${action.actionId}, which is read for this,`);
-  return { connector, action, credential, input, signal, trace };
+  return { connector, action, credential, files, input, signal, trace };
 }
 
 /** Converts an id to the type of its parameter, because apps return numbers where they accept texts, and vice versa. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { deleteExpiredFiles } from '../files/delete-files.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -44,10 +45,11 @@ const EXPIRIES: Expiry[] = [
 
 /**
  * Deletes expired rows: executions, answers of idempotency keys, positions in lists, large results, confirmation
- * tokens, notes of changes, connect sessions, and states of consents that did not return.
+ * tokens, notes of changes, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));
+  await deleteExpiredFiles(db, now);
 }
 
 async function deleteOldest(

@@ -1,4 +1,5 @@
-import type { CallStep, DownloadStep } from '../connectors/steps-format.ts';
+import { filesOf } from '../connectors/files.ts';
+import type { CallStep, DownloadStep, UploadStep } from '../connectors/steps-format.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
@@ -6,6 +7,8 @@ import type { UpstreamContext } from '../upstream/call.ts';
 import { download } from '../upstream/download.ts';
 import { mapValue } from '../upstream/expression.ts';
 import { pause } from '../upstream/pause.ts';
+import { filesIn, openFile } from '../upstream/sent-files.ts';
+import { assertOrigin, upload } from '../upstream/upload.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readValue } from './read-results.ts';
 import { allowedAction, applies, readCall, type Denies } from './reads.ts';
@@ -32,20 +35,29 @@ export async function afterSteps(
   const { after } = call.action.definition;
   if (!after) return value;
   const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
-  const names: JsonObject = { input: call.input, value };
+  const names: JsonObject = { input: call.input, value, files: await filesIn(call) };
   const following: Following = { call, names, denies, deadline: startedAt + seconds * SECOND };
   let last = value;
   for (const [name, step] of Object.entries(after.steps)) {
-    if (!('download' in step) && !applies(step, call.input)) continue;
+    if ('action' in step && !applies(step, call.input)) continue;
+    if ('upload' in step && (call.input[step.file] ?? null) === null) continue;
     try {
-      last = names[name] = await ('download' in step
-        ? downloaded(context, following, step)
-        : called(context, following, { name, step }));
+      last = names[name] = await made(context, following, { name, step });
     } catch (error) {
       throw failedStep(following, name, error);
     }
   }
-  return after.give === undefined ? last : mapValue(after.give, names);
+  return after.give === undefined ? last : mapValue(after.give, names, { author: call.connector });
+}
+
+function made(
+  context: UpstreamContext,
+  following: Following,
+  { name, step }: { name: string; step: CallStep | DownloadStep | UploadStep },
+): Promise<Json> {
+  if ('download' in step) return downloaded(context, following, step);
+  if ('upload' in step) return uploaded(context, following, step);
+  return called(context, following, { name, step });
 }
 
 async function called(
@@ -82,8 +94,32 @@ function downloaded(
       'upstream_failed',
       `${call.connector.name} answered without an address at ${step.download}.`,
     );
+  if (step.origins) assertOrigin(call, step.origins, url);
   const timeoutMs = Math.max(1, deadline - context.clock.now());
   return download(context, call, { url, body: step.body, timeoutMs });
+}
+
+async function uploaded(
+  context: UpstreamContext,
+  { call, names, deadline }: Following,
+  step: UploadStep,
+): Promise<Json> {
+  const parameter = filesOf(call.action.definition).find(({ name }) => name === step.file)?.parameter;
+  if (!parameter) throw new Error(`${step.file} is no file of ${call.action.actionId}.`);
+  const { connector, input } = call;
+  const file = await openFile(call, {
+    field: `input.${step.file}`,
+    value: input[step.file] ?? null,
+    parameter,
+  });
+  const { partBytes: size } = step;
+  const partBytes = typeof size === 'string' ? Number(valueAt(names, size)) : size;
+  if (partBytes !== undefined && !(Number.isInteger(partBytes) && partBytes > 0))
+    throw new GatehouseError(
+      'upstream_failed',
+      `${connector.name} answered without a size of parts at ${size}.`,
+    );
+  return upload(context, call, { address: valueAt(names, step.upload), step, file, partBytes, deadline });
 }
 
 function jobFailed(

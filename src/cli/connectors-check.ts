@@ -19,8 +19,11 @@ import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
 import { thrownMessage, type Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
-import { replayUnified } from '../unified/replay-mapping.ts';
-import { scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
+import { replaySource, replayUnified } from '../unified/replay-mapping.ts';
+import { replayWrite } from '../unified/replay-write.ts';
+import { fileOf } from './connector-folder.ts';
+import { compareFile, printComparison, type Compared } from './connectors-compare.ts';
+import { missingPoints, scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
 import { CommandError } from './faults.ts';
 
 const CONNECTOR = 'connector.yaml';
@@ -29,32 +32,45 @@ export interface Checked {
   connectorId: string | undefined;
   actions: number;
   examples: number;
-  /** Number of played records of unified models, and of played webhooks. */
+  /** Number of played records of unified models and event sources, and of played webhooks. */
   records: number;
   webhooks: number;
   faults: FileFault[];
   /** Schemes with a value that no source confirms: authentication.1 (oauth2). No fault, because they may be right. */
   unverified: string[];
-  /** Parts without an example: a model, a genuine webhook, a forged one. No fault either. */
+  /** Parts without an example: a model, an event source, a genuine webhook, a forged one. No fault either. */
   untried: string[];
   /** Actions that no example calls. */
   untriedActions: string[];
   /** 0 to 100; see scoreOf(). 0 where there is a fault. */
   score: number;
+  /** A line for each part of the score that is not whole. */
+  missing: string[];
 }
 
 /**
  * Runs `gatehouse connectors check`: it checks the file (of a folder, its connector.yaml), then its examples. A folder
- * of such folders is checked one by one. Returns exit code 1 when there is a fault.
+ * of such folders is checked one by one. `openapi` is the vendor's document, with which the file is compared. Returns
+ * exit code 1 when there is a fault or a difference.
  */
-export async function checkConnector(path: string, { json }: { json: boolean }): Promise<number> {
+export async function checkConnector(
+  path: string,
+  { json, openapi }: { json: boolean; openapi?: string | undefined },
+): Promise<number> {
   const files = await filesAt(path);
-  const all: (Checked & { ok: boolean })[] = [];
+  if (openapi !== undefined && files.length > 1)
+    throw new CommandError('--openapi compares one connector; name its folder.');
+  const all: (Checked & { ok: boolean; openapi?: Compared })[] = [];
   for (const file of files) {
     const checked = await checkFile(file);
-    const ok = checked.faults.length === 0;
-    all.push({ ok, ...checked });
+    const isGood = checked.faults.length === 0;
     if (!json) print(file, checked);
+    // A file that cannot be read has no meaning to compare. Faults of its examples are no hindrance.
+    const isRead = checked.connectorId !== undefined;
+    const compared = openapi !== undefined && isRead ? await compareFile(file, openapi) : undefined;
+    if (compared && !json) printComparison(file, compared);
+    const ok = isGood && (compared?.differences.length ?? 0) === 0;
+    all.push({ ok, ...checked, ...(compared ? { openapi: compared } : {}) });
   }
   const ok = all.every((one) => one.ok);
   const [only, ...others] = all;
@@ -68,7 +84,7 @@ export async function checkConnector(path: string, { json }: { json: boolean }):
 }
 
 /**
- * Returns the file itself, that of a folder, or those of the folders in it.
+ * Returns the file itself, that of a folder, or those of the folders in it; of an id the file of the connector.
  * @throws CommandError where there is none.
  */
 async function filesAt(path: string): Promise<string[]> {
@@ -76,7 +92,8 @@ async function filesAt(path: string): Promise<string[]> {
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isFolder) return [path];
+  if (!isFolder)
+    return [existsSync(path) || !/^[a-z0-9-]{1,32}$/.test(path) ? path : fileOf(path, undefined)];
   const own = join(path, CONNECTOR);
   if (existsSync(own)) return [own];
   const files = (await readdir(path, { withFileTypes: true }))
@@ -101,6 +118,7 @@ function print(file: string, checked: Checked): void {
   const { untriedActions: left } = checked;
   if (left.length > 0)
     process.stdout.write(`${file}: ${left.length} actions are tried by no example: ${left.join(', ')}\n`);
+  for (const line of checked.missing) process.stdout.write(`${file}: ${line}\n`);
 }
 
 /**
@@ -141,7 +159,9 @@ export async function checkFile(file: string): Promise<Checked> {
     untried: untriedOf(definition, examples),
     untriedActions,
     faults,
-    score: faults.length > 0 ? 0 : scoreOf(definition, examples),
+    ...(faults.length > 0
+      ? { score: 0, missing: [] }
+      : { score: scoreOf(definition, examples), missing: missingPoints(definition, examples) }),
   };
 }
 
@@ -154,7 +174,15 @@ function folderFaults(file: string, definition: ConnectorFile): SemanticFault[] 
   return [...customFaults(definition), ...(isTaken ? [taken] : [])];
 }
 
-const noReplays = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
+const noReplays = {
+  examples: 0,
+  records: 0,
+  webhooks: 0,
+  untried: [],
+  untriedActions: [],
+  score: 0,
+  missing: [],
+};
 
 /** Returns the differences between each example and its replay. */
 async function replayAll(connector: Connector, examples: ExamplesFile): Promise<SemanticFault[]> {
@@ -166,22 +194,40 @@ async function replayAll(connector: Connector, examples: ExamplesFile): Promise<
     note(`examples.${index} (${example.action})`, await replayExample(context, connector, example));
   for (const [index, example] of examples.unified.entries())
     note(`unified.${index} (${example.scope})`, await replayUnified(connector, example));
+  for (const [index, example] of examples.writes.entries())
+    note(`writes.${index} (${example.scope})`, await replayWrite(connector, example));
+  for (const [index, example] of examples.events.entries())
+    note(`events.${index} (${example.source})`, await replaySource(connector, example));
   for (const [index, example] of examples.webhooks.entries())
     note(`webhooks.${index}`, await replayHook(connector, example));
   return faults;
 }
 
-function replayedIn({ examples, unified, webhooks }: ExamplesFile) {
-  return { examples: examples.length, records: unified.length, webhooks: webhooks.length };
+function replayedIn({ examples, unified, writes, events, webhooks }: ExamplesFile) {
+  const records = unified.length + writes.length + events.length;
+  return { examples: examples.length, records, webhooks: webhooks.length };
 }
 
-/** Returns the models without a recorded record, and a verification without a genuine or without a forged webhook. */
-function untriedOf({ unified, webhooks }: ConnectorFile, examples: ExamplesFile): string[] {
+/**
+ * Returns the models and event sources without a recorded record or write, and a verification without a genuine or
+ * without a forged webhook.
+ */
+function untriedOf({ unified, events, webhooks }: ConnectorFile, examples: ExamplesFile): string[] {
   const scopes = new Set(examples.unified.map(({ scope }) => `${scope}`));
   const models = Object.keys(unified).filter((scope) => !scopes.has(scope));
+  const sources = new Set(examples.events.map(({ source }) => source));
+  const own = Object.keys(events).filter((name) => !sources.has(name));
+  const written = new Set(examples.writes.map(({ scope, write }) => `${scope}.${write}`));
+  const writes = Object.entries(unified).flatMap(([scope, model]) =>
+    (['create', 'update'] as const)
+      .filter((write) => model?.[write])
+      .map((write) => `${scope}.${write}`)
+      .filter((write) => !written.has(write)),
+  );
   const judged = new Set(examples.webhooks.map(({ expect }) => expect.genuine));
   return [
-    ...models.map((scope) => `unified.${scope}`),
+    ...[...models, ...writes].map((part) => `unified.${part}`),
+    ...own.map((name) => `events.${name}`),
     ...(webhooks && !judged.has(true) ? ['webhooks, a good one'] : []),
     ...(webhooks && !judged.has(false) ? ['webhooks, a forged one'] : []),
   ];
@@ -194,7 +240,10 @@ async function readExamples(
   try {
     text = await readFile(path, 'utf8');
   } catch {
-    return { examples: { examples: [], unified: [], webhooks: [] }, lineOf: () => undefined };
+    return {
+      examples: { examples: [], unified: [], writes: [], events: [], webhooks: [] },
+      lineOf: () => undefined,
+    };
   }
   const yaml = parseYaml(text, path);
   if ('faults' in yaml) return { faults: yaml.faults };

@@ -1,29 +1,58 @@
-import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readConfig } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseConnector } from '../connectors/parse.ts';
-import { faultLine, SANDBOX_ID } from '../connectors/catalog.ts';
+import { faultLine } from '../connectors/catalog.ts';
 import { customFaults } from '../connectors/custom-semantics.ts';
-import { CATALOG_FOLDER } from '../package.ts';
 import { thrownMessage } from '../lib/errors.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
+import { folderOf, printNextSteps, requireOwnId } from './connector-folder.ts';
+import { importConnector, type Include } from './connectors-import.ts';
 import { CommandError } from './faults.ts';
 
+/** The schema that editors check the file with. */
+const SCHEMA = new URL('data/connector.schema.json', PACKAGE_FOLDER);
+
+/** Options of `gatehouse connectors new`. */
+export interface NewConnector {
+  into: string | undefined;
+  /** An OpenAPI document; without one, the files are a template to be completed. */
+  openapi: string | undefined;
+  /** The operations of the document. */
+  include: Include;
+}
+
 /**
- * Runs `gatehouse connectors new`: writes `<into>/<id>/connector.yaml` with one action, to be completed by a person.
+ * Runs `gatehouse connectors new`: writes `<into>/<id>/connector.yaml`, of an OpenAPI document or as a template with two
+ * actions and their examples.
  * @throws CommandError for an id that is taken or not allowed, and a file that exists.
  */
-export async function newConnector(id: string, { into }: { into: string | undefined }): Promise<number> {
-  const folder = into ?? readConfig().connectorsFolder;
-  if (id === SANDBOX_ID || existsSync(join(CATALOG_FOLDER, id)))
-    throw new CommandError(`There is a shipped connector "${id}". Choose another id.`);
-  const text = template(id, new Date().toISOString().slice(0, 10));
+export async function newConnector(id: string, { into, openapi, include }: NewConnector): Promise<number> {
+  const folder = folderOf(into);
   const file = join(folder, id, 'connector.yaml');
+  requireOwnId(id);
+  if (openapi === undefined) return await writeTemplate(id, file);
+  if (existsSync(file))
+    throw new CommandError(`${file} exists already. To update it: gatehouse connectors import`);
+  return await importConnector({ document: openapi, into: folder, id, include });
+}
+
+async function writeTemplate(id: string, file: string): Promise<number> {
+  const text = template(id, new Date().toISOString().slice(0, 10));
   const { definition, faults } = parseConnector(text, file, id);
   const found = definition ? customFaults(definition).map((fault) => ({ file, ...fault })) : faults;
   if (found.length > 0) throw new CommandError(found.map(faultLine).join('\n'));
+  await writeNew(join(dirname(file), 'examples.yaml'), EXAMPLES);
+  await writeNew(file, text);
+  process.stdout.write(`${file}\n`);
+  printNextSteps(file, "Edit the file and the examples.yaml next to it, after the app's documentation.");
+  return 0;
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
   try {
-    await mkdir(join(folder, id), { recursive: true });
+    await mkdir(dirname(file), { recursive: true });
     // The flag keeps a file that another process or person just wrote.
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
@@ -32,14 +61,12 @@ export async function newConnector(id: string, { into }: { into: string | undefi
       exists ? `${file} exists already.` : `Cannot write ${file}: ${thrownMessage(error)}`,
     );
   }
-  process.stdout.write(`${file}\n`);
-  process.stderr.write(`Edit it, then run: gatehouse connectors check ${file}\n`);
-  return 0;
 }
 
 function template(id: string, today: string): string {
   const name = id.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase());
-  return `# The format is described in docs/connectors.md.
+  return `# yaml-language-server: $schema=${fileURLToPath(SCHEMA)}
+# docs/connectors.md is the guide, and docs/connector-fields.md lists every field.
 id: ${id}
 name: ${JSON.stringify(name)}
 description: What the app is, in one sentence for people and models.
@@ -72,3 +99,28 @@ actions:
       itemId: { type: string, description: Id of the item. }
 `;
 }
+
+const EXAMPLES = `# Recorded calls of the app's documentation, without real data. The check replays them.
+examples:
+  - action: list_items
+    credential: { apiKey: key-1 }
+    input: { status: open }
+    request:
+      method: GET
+      url: https://api.example.com/v1/items?status=open&offset=0&limit=50
+      headers: { x-api-key: key-1 }
+    response:
+      status: 200
+      body: { items: [{ id: i1, name: First }] }
+    output:
+      data: [{ id: i1, name: First }]
+      pagination: { hasMore: false }
+  - action: get_item
+    credential: { apiKey: key-1 }
+    input: { itemId: i2 }
+    request: { method: GET, url: https://api.example.com/v1/items/i2 }
+    response:
+      status: 404
+      body: { error: Not found }
+    error: { code: upstream_rejected }
+`;

@@ -1,4 +1,4 @@
-import { parametersOf } from '../connectors/schemas.ts';
+import { parametersOf } from '../connectors/parameters.ts';
 import type { ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { SemanticFault } from '../connectors/semantic-fault.ts';
@@ -7,10 +7,21 @@ import { parseJson, valueAt } from '../lib/json.ts';
 /** Errors that every connector should have an example of: a limit, a dead credential, a fault, a refusal. */
 const REFUSALS = ['upstream_rate_limited', 'credential_invalid', 'upstream_failed', 'upstream_rejected'];
 
+/** Names in a line of missing points. */
+const MAX_NAMES = 5;
+
 /** Returns the actions that no example calls. */
 export function untriedActionsOf({ actions }: ConnectorFile, { examples }: ExamplesFile): string[] {
   const tried = new Set(examples.map(({ action }) => action));
   return Object.keys(actions).filter((id) => !actions[id]?.internal && !tried.has(id));
+}
+
+/** A part of the score, and the names for which points are missing. */
+interface Part {
+  points: number;
+  of: number;
+  missing: string[];
+  what: string;
 }
 
 /**
@@ -18,20 +29,53 @@ export function untriedActionsOf({ actions }: ConnectorFile, { examples }: Examp
  * refusal for 20, schemas of answers for 20, descriptions of parameters for 10.
  */
 export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
-  const shown = Object.values(file.actions).filter(({ internal }) => !internal);
-  const parameters = shown.flatMap((action) => parametersOf(action));
-  const codes = new Set(examples.examples.map(({ error }) => error?.code));
-  const points = [
-    50 * fraction(shown.length - untriedActionsOf(file, examples).length, shown.length),
-    20 * fraction(REFUSALS.filter((code) => codes.has(code)).length, REFUSALS.length),
-    20 * fraction(shown.filter(({ response }) => response.schema !== undefined).length, shown.length),
-    10 * fraction(parameters.filter(({ parameter }) => parameter.description).length, parameters.length),
-  ];
-  return Math.floor(points.reduce((sum, points) => sum + points, 0));
+  return Math.floor(partsOf(file, examples).reduce((sum, part) => sum + part.points - lost(part), 0));
 }
 
-function fraction(part: number, whole: number): number {
-  return whole === 0 ? 1 : part / whole;
+/** Returns a line for each part of the score that is not whole, except for actions without an example. */
+export function missingPoints(file: ConnectorFile, examples: ExamplesFile): string[] {
+  return partsOf(file, examples)
+    .slice(1)
+    .filter(({ missing }) => missing.length > 0)
+    .map((part) => `${Math.ceil(lost(part))} points: ${part.what}: ${firstOf(part.missing)}`);
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function partsOf(file: ConnectorFile, examples: ExamplesFile): Part[] {
+  const shown = Object.entries(file.actions).filter(([, { internal }]) => !internal);
+  const parameters = shown.flatMap(([id, action]) =>
+    parametersOf(action).map(({ name, parameter }) => ({ name: `${id}.${name}`, parameter })),
+  );
+  const codes = new Set(examples.examples.map(({ error }) => error?.code));
+  const empty = new Set(
+    examples.examples.filter(({ output }) => output === null).map(({ action }) => action),
+  );
+  const schemas = shown.filter(([id, { response }]) => !response.schema && !empty.has(id));
+  const described = parameters.filter(({ parameter }) => !parameter.description);
+  return [
+    { points: 50, of: shown.length, missing: untriedActionsOf(file, examples), what: 'no example' },
+    {
+      points: 20,
+      of: REFUSALS.length,
+      missing: REFUSALS.filter((code) => !codes.has(code)),
+      what: 'no example of a refusal',
+    },
+    { points: 20, of: shown.length, missing: schemas.map(([id]) => id), what: 'no schema of the answer' },
+    {
+      points: 10,
+      of: parameters.length,
+      missing: described.map(({ name }) => name),
+      what: 'no description',
+    },
+  ];
+}
+
+function lost({ points, of, missing }: Part): number {
+  return of === 0 ? 0 : (points * missing.length) / of;
 }
 
 /** Returns the faults that the examples show: places without a value, and another host that no example confirms. */

@@ -1,8 +1,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
-import { loadKeyRing, type KeyRing } from '../crypto/key-ring.ts';
+import { inspectStored } from '../custom/inspect-stored.ts';
+import type { KeyRing } from '../crypto/key-ring.ts';
+import { loadKeyRing, masterKeyPath } from '../crypto/master-key-file.ts';
+import { keyUses, rowsByKey } from '../crypto/rotation.ts';
+import type { Db } from '../store/schema.ts';
 import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
@@ -46,7 +50,7 @@ export function checkHome({ home }: Config): Finding {
 
 export function checkMasterKey(config: Config): Finding {
   const { ok, fail } = findingsOf('master key');
-  if (hasNoKey(config)) return ok(`${keyFile(config)} does not exist yet; the first start creates it`);
+  if (hasNoKey(config)) return ok(`${masterKeyPath(config)} does not exist yet; the first start creates it`);
   try {
     const { keyId } = loadKeyRing(config);
     return ok(`key ${keyId} seals new data`);
@@ -70,6 +74,8 @@ export async function checkStore(config: Config): Promise<Finding[]> {
       await checkWrites(config, store),
       await checkSealedData(config, store),
       await checkClock(store),
+      ...(await checkStored(store)),
+      await checkManualHooks(store),
     ];
   } catch (error) {
     return [fail(thrownMessage(error), 'Fix DATABASE_URL, or start the database.')];
@@ -112,16 +118,38 @@ async function checkSealedData(config: Config, { db }: Store): Promise<Finding> 
   const { ok, fail } = findingsOf('sealed data');
   if (!(await isSealed(db))) return ok('nothing is sealed yet');
   if (hasNoKey(config)) {
-    const found = `the store holds sealed data, and its master key ${keyFile(config)} is missing`;
+    const found = `the store holds sealed data, and its master key ${masterKeyPath(config)} is missing`;
     return fail(found, 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.');
   }
   try {
     const keys: KeyRing = loadKeyRing(config);
     await loadHashKey({ db, keys, clock: systemClock });
-    return ok(`opens with key ${keys.keyId}`);
+    return await checkKeyUses(keys, db);
   } catch (error) {
     return fail(thrownMessage(error));
   }
+}
+
+/** Counts the rows of each master key. A key that is gone loses its rows, and one without rows is of no use. */
+async function checkKeyUses(keys: KeyRing, db: Db): Promise<Finding> {
+  const { ok, warn, fail } = findingsOf('sealed data');
+  const rows = rowsByKey(await keyUses(db));
+  const found = [...rows].map(([keyId, count]) => `${count} rows with key ${keyId}`).join(', ');
+  const unknown = [...rows.keys()].filter((keyId) => !keys.keyIds.includes(keyId));
+  if (unknown.length > 0)
+    return fail(
+      `${found}; key ${unknown.join(', ')} is missing`,
+      'Put the missing key back after the first one, in GATEHOUSE_MASTER_KEY or the key file.',
+    );
+  const earlier = keys.keyIds.slice(1);
+  if (earlier.some((keyId) => rows.has(keyId)))
+    return warn(`${found}; key ${keys.keyId} seals new data`, 'Run: gatehouse master-key rotate');
+  if (earlier.length > 0)
+    return warn(
+      `${found}; no row needs key ${earlier.join(', ')}`,
+      'Make a backup, then run: gatehouse master-key retire',
+    );
+  return ok(found);
 }
 
 /**
@@ -148,13 +176,46 @@ async function checkClock({ db, kind }: Store): Promise<Finding> {
   return ok(isoTime(now));
 }
 
-/** Returns whether the configuration names no master key, and the home has none. */
-function hasNoKey(config: Config): boolean {
-  return !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
+const MAX_NAMED_FAULTS = 10;
+
+/** Checks the connectors in the store. A start leaves out those that break a rule of this release. */
+async function checkStored({ db }: Store): Promise<Finding[]> {
+  const { ok, fail } = findingsOf('stored connectors');
+  const { count, faulty } = await inspectStored(db);
+  if (faulty.length === 0) return [ok(count === 0 ? 'none' : `${count}, all readable`)];
+  return faulty.map(({ environment, connectorId, version, faults, needsOverlay }) => {
+    const more = faults.length - MAX_NAMED_FAULTS;
+    const named = faults.slice(0, MAX_NAMED_FAULTS).join('; ');
+    const part = needsOverlay ? '/overlay' : '';
+    return fail(
+      `${connectorId} of ${environment} (version ${version}) is left out: ${named}${more > 0 ? `; and ${more} more` : ''}`,
+      `Correct these fields with PUT /api/connectors/${connectorId}${part}, or remove it with DELETE.`,
+    );
+  });
 }
 
-function keyFile({ home }: Config): string {
-  return join(home, 'master.key');
+/** Checks whether webhooks that people set up at apps by hand have arrived. */
+async function checkManualHooks({ db }: Store): Promise<Finding> {
+  const { ok, warn } = findingsOf('webhooks by hand');
+  const rows = await db
+    .selectFrom('manual_hooks')
+    .innerJoin('credentials', 'credentials.credential_id', 'manual_hooks.credential_id')
+    .select(['credentials.credential_id', 'credentials.connector_id', 'manual_hooks.last_at'])
+    .orderBy('manual_hooks.created_at')
+    .execute();
+  const silent = rows.filter((row) => row.last_at === null);
+  if (silent.length === 0) return ok(rows.length === 0 ? 'none' : `${rows.length}, all have arrived`);
+  const named = silent.slice(0, MAX_NAMED_FAULTS).map((row) => `${row.connector_id} ${row.credential_id}`);
+  const more = silent.length > named.length ? `, and ${silent.length - named.length} more` : '';
+  return warn(
+    `no webhook has come for ${named.join(', ')}${more}`,
+    'Check the address and the secret at the app. Until then the app is polled.',
+  );
+}
+
+/** Returns whether the configuration names no master key, and the home has none. */
+function hasNoKey(config: Config): boolean {
+  return !config.masterKeys && !config.masterKeyFile && !existsSync(masterKeyPath(config));
 }
 
 /** Returns the nearest existing path above, usually a folder. */

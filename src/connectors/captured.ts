@@ -7,6 +7,17 @@ export interface Captured {
   secret: boolean;
 }
 
+/**
+ * Returns the places of the account in a grant: those of the file, else those of the account that the person chose;
+ * undefined when only the probe knows the account.
+ */
+export function accountPlaces(scheme: Authentication): { id: string; name?: string | undefined } | undefined {
+  if (scheme.type !== 'oauth2' && scheme.type !== 'oauth2_client_credentials') return undefined;
+  const { account, lookup } = scheme;
+  if (account || !lookup?.choose) return account;
+  return { id: `lookup:${lookup.choose.id}`, name: `lookup:${lookup.choose.label}` };
+}
+
 const NONE: Readonly<Record<string, Captured>> = {};
 /** Cached, because each call needs them. */
 const known = new WeakMap<Authentication, Readonly<Record<string, Captured>>>();

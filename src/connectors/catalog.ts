@@ -1,9 +1,11 @@
 import { GatehouseError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
 import { didYouMean } from '../lib/words.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Effect } from './effects.ts';
 import type { FileFault } from './file-fault.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
+import { RAW_ACTION } from './raw-action.ts';
 import { recordedBeside, type RecordedInput } from './recorded.ts';
 
 /** An action, ready to be shown and run. Built once when its connector is loaded. */
@@ -36,6 +38,8 @@ export interface Action {
   readonly definition: ActionDefinition;
   /** SHA-256 of its description and target; see definition-hashes.ts. */
   readonly hash: string;
+  /** Whether it is the raw call of its connector, whose input is the request; see raw-action.ts. */
+  readonly raw: boolean;
 }
 
 /** A connector of the catalogue. */
@@ -48,16 +52,30 @@ export interface Connector {
   readonly actions: ReadonlyMap<string, Action>;
   /** Actions that Gatehouse itself calls, to register webhooks. */
   readonly internal: ReadonlyMap<string, Action>;
+  /** The raw call; undefined for remote MCP servers. It is none of `actions`, because only an exact name allows it. */
+  readonly raw: Action | undefined;
   readonly environments: readonly Environment[];
   /** Whether this process itself is the third party, at the address of lib/sandbox-names.ts. */
   readonly served: boolean;
   /** Whether the operator added it. Custom connectors change while the process runs. */
   readonly custom: boolean;
+  /** Evaluates the expressions of a custom connector within limits; absent where this process evaluates them. */
+  readonly mapBounded?: MapBounded | undefined;
   /** Inputs of its recorded calls, in the order of examples.yaml. */
   readonly recorded: () => readonly RecordedInput[];
   /** SHA-256 of its definition: equal for equal files. */
   readonly fingerprint: string;
 }
+
+/**
+ * Returns the values of an expression for each input, evaluated within limits of time and memory. Owners take turns.
+ * @throws GatehouseError `expression_failed`; `unavailable` when too many wait.
+ */
+export type MapBounded = (task: {
+  owner: string;
+  expression: string;
+  inputs: readonly Json[];
+}) => Promise<Json[]>;
 
 /**
  * The installed connectors. Reads are synchronous, because the catalogue is in memory. `version` rises with each
@@ -109,7 +127,7 @@ const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
 /** The environments of a connector, whether this process serves it, its origin, and its recorded calls. */
-export type Hosting = Pick<Connector, 'environments' | 'served' | 'custom' | 'recorded'>;
+export type Hosting = Pick<Connector, 'environments' | 'served' | 'custom' | 'recorded' | 'mapBounded'>;
 
 /** Returns the hosting of a connector whose file has this path. Test connectors exist only in development. */
 export function hostingOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Hosting {
@@ -136,7 +154,10 @@ export function catalogOf(
     faults,
     connectors: (environment) => lists[environment],
     connector: (environment, connectorId) => byId[environment].get(connectorId),
-    action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),
+    action(environment, connectorId, actionId) {
+      const connector = byId[environment].get(connectorId);
+      return connector && callableAction(connector, actionId);
+    },
     holderOf(connectorId) {
       const holds = (all: readonly Connector[]) => all.some((one) => one.connectorId === connectorId);
       if (connectorId === SANDBOX_ID || holds(shipped)) return 'shipped';
@@ -189,6 +210,22 @@ export function connectorNotFound(connectorId: string, ids: Iterable<string>): G
     'connector_not_found',
     `There is no connector "${connectorId.slice(0, 64)}".${didYouMean(connectorId, ids)}`,
   );
+}
+
+/** Returns an action that callers can name: one of the file, or the raw call. */
+export function callableAction(
+  { actions, raw }: Pick<Connector, 'actions' | 'raw'>,
+  actionId: string,
+): Action | undefined {
+  return actions.get(actionId) ?? (actionId === RAW_ACTION ? raw : undefined);
+}
+
+/** Returns an action for a connector's own use: by its probe, models, webhooks and reads, which may be internal. */
+export function ownAction(
+  { actions, internal }: Pick<Connector, 'actions' | 'internal'>,
+  actionId: string,
+): Action | undefined {
+  return actions.get(actionId) ?? internal.get(actionId);
 }
 
 /** Returns the error for an unknown action, which proposes the nearest action that the caller may see. */

@@ -4,18 +4,21 @@ import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { definitionOf, hashOf } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
+import { RAW_ACTION, rawDefinition, rawDefinitionFor } from './raw-action.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 
 /** Returns the runtime form of a checked connector file. Schemas are built at their first use. */
 export function compileConnector(definition: ConnectorFile, hosting: Hosting): Connector {
   const compiled = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
     actionId,
-    compileAction(definition, actionId, action),
+    compileAction(definition, { actionId, definition: action }),
   ]);
   const actions = compiled.filter(([, action]) => !action.definition.internal);
   const internal = compiled.filter(([, action]) => action.definition.internal);
   let fingerprint: string | undefined;
+  let raw: Action | undefined;
   return {
     connectorId: definition.id,
     name: definition.name,
@@ -24,6 +27,11 @@ export function compileConnector(definition: ConnectorFile, hosting: Hosting): C
     definition,
     actions: new Map(actions),
     internal: new Map(internal),
+    get raw() {
+      const own = raw ? undefined : rawDefinition(definition);
+      if (own) raw = compileAction(definition, { actionId: RAW_ACTION, definition: own, raw: true });
+      return raw;
+    },
     ...hosting,
     get fingerprint() {
       return (fingerprint ??= sha256(JSON.stringify(definition)));
@@ -61,13 +69,25 @@ export function lazyConnector(
     get internal() {
       return whole().internal;
     },
+    get raw() {
+      return whole().raw;
+    },
     get fingerprint() {
       return (fingerprint ??= sha256(text()));
     },
   };
 }
 
-function compileAction(file: ConnectorFile, actionId: string, definition: ActionDefinition): Action {
+/** Returns the action of one call. That of a raw call has the method of its input, and the effect of that method. */
+export function actionOfCall({ definition }: Connector, action: Action, { method }: JsonObject): Action {
+  const own = action.raw ? rawDefinitionFor(definition, String(method)) : undefined;
+  return own ? compileAction(definition, { actionId: RAW_ACTION, definition: own, raw: true }) : action;
+}
+
+function compileAction(
+  file: ConnectorFile,
+  { actionId, definition, raw = false }: { actionId: string; definition: ActionDefinition; raw?: boolean },
+): Action {
   const [method = '', path = ''] = definition.request.split(' ');
   const paging = pagingOf(file, definition);
   const effects = effectsIn(definition, method);
@@ -89,6 +109,7 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     path,
     list: paging !== undefined,
     paging,
+    raw,
     get inputSchema() {
       return (input ??= inputSchemaOf(file, definition, paging));
     },

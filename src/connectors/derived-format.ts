@@ -13,7 +13,9 @@ const derivedField = z
     pattern: z.string().min(1).max(1000).optional(),
     /** Characters to replace, one after the other: `{_: '-'}`. */
     replace: z.record(z.string().min(1), z.string()).default({}),
+    /** Letter case of the value. */
     case: z.enum(['lower', 'upper']).optional(),
+    /** Form of the value; `host`, `subdomain` and `origin` may be part of an address. */
     format: z.enum(['text', 'multiline', 'subdomain', 'host', 'origin']).default('text'),
     /** False for values of an address. */
     secret: z.boolean().default(true),

@@ -20,8 +20,8 @@ export const encode = z.union([
     values: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   }),
   z.strictObject({
-    /** JSON around the value, which is at `'{value}'`: `{type: doc, content: ['{value}']}`. */
     // Not z.json(): within a recursive schema, zod gives YAML aliases one shared result.
+    /** JSON around the value, which is at `'{value}'`: `{type: doc, content: ['{value}']}`. */
     within: z.custom<Json>((value) => value !== undefined),
   }),
 ]);

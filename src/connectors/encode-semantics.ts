@@ -1,7 +1,7 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ActionDefinition, ConnectorFile, Encode, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
 
 /** Returns the faults of `encode`, `slashes` and `bodyMap`: values that they cannot convert, and missing names. */
 export function encodeFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {

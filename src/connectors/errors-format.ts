@@ -26,12 +26,25 @@ const rule = z
     /** HTTP statuses. */
     status: oneOf(status).optional(),
     /** A header of the answer. Without `equals`: it is present and not empty. */
-    header: z.strictObject({ name: z.string().min(1), equals: oneOf(z.string()).optional() }).optional(),
+    header: z
+      .strictObject({
+        /** Name of the header. */
+        name: z.string().min(1),
+        /** Its value, or one of several. */
+        equals: oneOf(z.string()).optional(),
+      })
+      .optional(),
     /**
      * A place in the body; `*` in its path stands for every entry of a list: `errors.*.type`. Without `equals`: the
      * place holds a truthy value.
      */
-    body: z.strictObject({ path: bodyPath, equals: oneOf(scalar).optional() }).optional(),
+    body: z
+      .strictObject({
+        path: bodyPath,
+        /** The value there, or one of several. */
+        equals: oneOf(scalar).optional(),
+      })
+      .optional(),
     /**
      * Words of the app's message, in any letter case. One of them is enough. The message is the value at the paths of
      * `message`, or the whole body where there is none.
@@ -54,7 +67,15 @@ export const errors = z.strictObject({
    * Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
    * `errors` of a GraphQL answer are failures without being listed here; see `response.partial`.
    */
-  when: z.array(z.strictObject({ path: bodyPath, equals: scalar.optional() })).default([]),
+  when: z
+    .array(
+      z.strictObject({
+        path: bodyPath,
+        /** The value there. */
+        equals: scalar.optional(),
+      }),
+    )
+    .default([]),
   /**
    * The meaning of a failure by its status, headers, body and words. Rules are read before `codes` and `statuses`.
    * They apply only to answers that are failures by their status, by `when` or as GraphQL.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldName, template } from './format-parts.ts';
+import { basic, fieldName } from './format-parts.ts';
 import { jwtShape, templates } from './sign-format.ts';
 
 /* Requests that exchange the fields of a credential for a token: the members of the scheme `token_exchange`. */
@@ -12,7 +12,9 @@ const answerValue = z
 const taken = z.union([
   answerValue,
   z.strictObject({
+    /** Place of the value in the answer. */
     from: answerValue,
+    /** Form of the value; `host`, `subdomain` and `origin` may be part of an address. */
     format: z.enum(['text', 'subdomain', 'host', 'origin']).default('text'),
     /** False for values of an address, such as that of an instance. */
     secret: z.boolean().default(true),
@@ -29,12 +31,16 @@ const step = z.strictObject({
       /^(GET|POST|PUT) \S+$/,
       'must be a method and a whole address: POST https://app.example.com/session',
     ),
+  /** Headers of the request. */
   headers: templates.default({}),
+  /** Query parameters of the request. */
   query: templates.default({}),
   /** Members of the body; a dotted name nests in JSON. */
   body: z.record(z.string().min(1), z.union([z.string().max(4000), z.number(), z.boolean()])).default({}),
+  /** Encoding of the body. */
   bodyType: z.enum(['form', 'json']).default('form'),
-  basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
+  /** User name and password of HTTP Basic, as templates. */
+  basic: basic.optional(),
   /** A JWT for this request; the other templates of the step name it `{assertion}`. */
   jwt: z.strictObject(jwtShape).optional(),
   /** A truthy value at this path of the body is a refusal, also inside a success status. */
@@ -51,6 +57,7 @@ export const expires = z
   .strictObject({
     /** A lifetime from now in the last answer, in `unit`. */
     in: answerValue.optional(),
+    /** Unit of `in`. */
     unit: z.enum(['seconds', 'minutes', 'milliseconds']).default('seconds'),
     /** A moment in the last answer: epoch seconds or milliseconds, or ISO 8601. */
     at: answerValue.optional(),

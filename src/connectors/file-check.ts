@@ -1,3 +1,4 @@
+import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { ConnectorFile } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
@@ -12,6 +13,7 @@ export function checkUse(file: ConnectorFile): SemanticFault[] {
   return [
     ...unusedFaults(file),
     ...accountFaults(file),
+    ...headerFaults(file),
     ...Object.entries(file.actions).flatMap(([id, action]) => [
       ...verbFaults(id, action.internal),
       ...graphqlFaults(file, action, `actions.${id}`),
@@ -69,6 +71,20 @@ function lacks(
   return Object.hasOwn(properties, name) ? lacks(properties[name], rest, schemas) : true;
 }
 
+/** Returns the headers of a file that the service leaves out, because they frame the request. */
+function headerFaults({ headers, actions }: ConnectorFile): SemanticFault[] {
+  const places = Object.entries(actions).flatMap(([id, action]) => [
+    ...Object.keys(action.fixed?.headers ?? {}).map((name) => [`actions.${id}.fixed.headers.${name}`, name]),
+    ...Object.entries(action.headers).map(([name, { as }]) => [`actions.${id}.headers.${name}`, as ?? name]),
+  ]);
+  return [...Object.keys(headers).map((name) => [`headers.${name}`, name]), ...places]
+    .filter(([, name = '']) => FRAMING_HEADERS.includes(name.toLowerCase()))
+    .map(([path = '', name]) => ({
+      path,
+      rule: `"${name}" frames the request, so the service sets it itself`,
+    }));
+}
+
 function verbFaults(actionId: string, internal: boolean): SemanticFault[] {
   if (internal || actionId.split('_').some((word) => VERBS.has(word))) return [];
   const rule =
@@ -79,22 +95,24 @@ function verbFaults(actionId: string, internal: boolean): SemanticFault[] {
 /** Words that describe an action. */
 const VERBS = new Set(
   (
-    'abort accept acknowledge activate add adjust allocate answer append apply approve archive ask assign associate attach ' +
-    'authorize backup ban batch begin block book build calculate call cancel capture change charge check checkout clear ' +
-    'clone close collect comment commit compare complete compose confirm connect convert copy count create credit ' +
-    'deactivate decline decrement delete deliver deploy describe destroy detach disable disassociate disconnect dismiss ' +
-    'dispatch download draft duplicate edit email enable end enqueue enroll estimate exchange execute expand expire export ' +
-    'fail favorite fetch filter finalize find finish flag follow force fork forward fulfill generate get give grant hide ' +
-    'hold import increment index insert inspect install invite invoice issue join kick leave like link list load lock log ' +
-    'lookup make mark match measure merge message modify monitor move mute notify open order pause pay pin place play poll ' +
-    'post preview print process promote provision publish pull purchase purge push put query quote rate react read reassign ' +
-    'receive recommend reconcile record redeem refresh refund register reject release remind remove rename render renew ' +
-    'reopen reorder repeat replace reply report request require rerun reschedule resend reserve reset resize resolve respond ' +
-    'restart restore resume retrieve retry return reverse review revoke rollback rotate run save scan schedule search select ' +
-    'send set share show sign simulate skip slow snooze sort split star start stop store subscribe submit summarize suspend ' +
-    'switch sync synchronize tag take terminate test track trade train transfer transition translate trash trigger turn ' +
-    'unarchive unassign unban unblock undelete undo unfollow unfreeze uninstall unlink unlock unmute unpin unpublish ' +
-    'unregister unschedule unset unshare unstar unsubscribe untag untrash update upgrade upload upsert use validate verify ' +
-    'view void vote wait watch withdraw write'
+    'abort accept acknowledge activate add adjust allocate answer append apply approve archive ask assign ' +
+    'associate attach authorize backup ban batch begin block book borrow build buy calculate call cancel capture ' +
+    'change charge check checkout clear clone close collect comment commit compare complete compose confirm ' +
+    'connect convert copy count create credit deactivate decline decrement delete deliver deploy deposit ' +
+    'describe destroy detach disable disassociate disconnect dismiss dispatch donate download draft duplicate ' +
+    'edit email enable end enqueue enroll estimate exchange execute expand expire export fail favorite fetch ' +
+    'filter finalize find finish fix flag follow force fork forward fulfill generate get give grant hide hire ' +
+    'hold import increment index insert inspect install invite invoice issue join kick leave lend like link list ' +
+    'load lock log lookup make mark match measure merge message modify monitor move mute notify open order pause ' +
+    'pay pin place play poll post preview print process promote provision publish pull purchase purge push put ' +
+    'query quote rate react read reassign receive recommend reconcile record redeem refresh refund register ' +
+    'reject release remind remove rename render renew rent reopen reorder repeat replace reply report request ' +
+    'require rerun reschedule resend reserve reset resize resolve respond restart restore resume retrieve retry ' +
+    'return reverse review revoke rollback rotate run save scan schedule search select sell send set share ship ' +
+    'show sign simulate skip slow snooze sort split star start stop store submit subscribe summarize suspend ' +
+    'swap switch sync synchronize tag take terminate test track trade train transfer transition translate trash ' +
+    'trigger turn unarchive unassign unban unblock undelete undo unfollow unfreeze uninstall unlink unlock ' +
+    'unmute unpin unpublish unregister unschedule unset unshare unstar unsubscribe untag untrash update upgrade ' +
+    'upload upsert use validate verify view void vote wait watch withdraw write'
   ).split(' '),
 );

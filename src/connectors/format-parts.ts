@@ -29,5 +29,17 @@ export const condition = z.strictObject({
     .optional(),
 });
 export type Condition = z.infer<typeof condition>;
+/** A media type, perhaps with parameters: `text/csv; charset=utf-8`. */
+export const mediaType = z
+  .string()
+  .max(200)
+  .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/, 'must be a media type, such as text/csv');
 /** A sentence for people and models. parse.ts checks the whole file for hidden characters. */
 export const text = (most: number) => z.string().trim().min(1).max(most);
+/** User name and password of HTTP Basic. */
+export const basic = z.strictObject({
+  /** The user name, as a template. */
+  username: template,
+  /** The password, as a template; it may be empty. */
+  password: z.string().max(2000),
+});

@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { errors } from './errors-format.ts';
-import { encode } from './encode-format.ts';
 import { bodyPath, condition, fieldName, template, text } from './format-parts.ts';
 import { budget, rateLimit } from './limits-format.ts';
 import { paging } from './paging-format.ts';
+import { parameter } from './parameter-format.ts';
+import { prompt, resource } from './prompts-format.ts';
 import { before, each } from './reads-format.ts';
 import { protocol, remoteCall } from './remote-format.ts';
 import { after } from './steps-format.ts';
-import { unified, webhooks } from './events-format.ts';
+import { eventSources, unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes } from './schemes.ts';
 import { templates } from './sign-format.ts';
 
 export type { Encode } from './encode-format.ts';
+export type { Parameter } from './parameter-format.ts';
 export type { Paging } from './paging-format.ts';
+export type { ResourceDefinition } from './prompts-format.ts';
 export type { Apply, Authentication, CredentialField, OAuth, TokenExchange, TokenScheme } from './schemes.ts';
 export type { ExchangeStep } from './exchange-format.ts';
 export type { Jwt, Sign } from './sign-format.ts';
@@ -37,40 +40,13 @@ export type Escape = z.infer<typeof escape>;
 /**
  * `xml`: bodies are the document of the action's `xml`, and answers are XML.
  * `related` (RFC 2387): the members as JSON, followed by a file. The file is the part `content` (text) or `base64`,
- * with the media type in the part `contentType`.
+ * with the media type in the part `contentType`; or the part `file` is a parameter of the format `binary`.
+ * `binary`: the one parameter of the body is a file, and the body is its content.
  */
-const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related', 'xml']);
+const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related', 'xml', 'binary']);
 
 // --- actions ---------------------------------------------------------------------------------------------------
 
-/**
- * A parameter: a JSON Schema with further keywords. `required: true`: it must be given. `as`: its name on the wire; a
- * dotted name nests in a body, and in a header that is JSON. `style`: an array or object in a query or form: `comma`
- * a,b · `space` a b · `pipe` a|b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `indices` x[0]=a · `members` k=v ·
- * `json` x={"k":1}; in a path, header or cookie an array is `comma`. `quote`: the text is quoted and escaped for a
- * query language. `spread: true`: the members of this object become members of the body. `whole: true`: the value is
- * the whole JSON body, such as a list. `encode`: the form that the app expects for the value, in the query or the body.
- * `prefix`: a text before the value in the body, such as `gid://shopify/Order/`. `slashes: true`: slashes in a path
- * parameter separate segments, such as those of a file's name; none of them may be empty or a dot segment.
- */
-const parameter = z
-  .looseObject({
-    required: z.union([z.boolean(), z.array(z.string())]).optional(),
-    as: z.string().min(1).optional(),
-    style: z.enum(['comma', 'space', 'pipe', 'repeat', 'brackets', 'indices', 'members', 'json']).optional(),
-    quote: z.enum(['single', 'double']).optional(),
-    spread: z.literal(true).optional(),
-    whole: z.literal(true).optional(),
-    encode: encode.optional(),
-    prefix: z.string().min(1).max(200).optional(),
-    slashes: z.literal(true).optional(),
-    description: text(1000).optional(),
-  })
-  .refine(
-    (p) => ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf'].some((keyword) => p[keyword] !== undefined),
-    'needs a type, enum, const, anyOf, oneOf or $ref',
-  );
-export type Parameter = z.infer<typeof parameter>;
 const parameters = z.record(fieldName, parameter).default({});
 
 /**
@@ -81,19 +57,24 @@ const parameters = z.record(fieldName, parameter).default({});
 const clause = z.union([
   z.string().min(1).max(2000),
   z.strictObject({
+    /** Text before the clauses that remain. */
     before: z.string().max(100).default(''),
+    /** Text between two clauses: ` AND `. */
     join: z.string().min(1).max(100),
+    /** The clauses; each is omitted when a parameter that it names is not given. */
     all: z.array(z.string().min(1).max(2000)).min(1),
   }),
 ]);
 export type Clause = z.infer<typeof clause>;
 
+/** `read` changes nothing, `write` adds or changes, `destructive` deletes or cannot be undone. */
 export const effect = z.enum(['read', 'write', 'destructive']);
 
 /** A condition with the effect of its calls: `{parameter: status, in: [VOIDED, DELETED], effect: destructive}`. */
 const effectCondition = condition.extend({ effect });
 
 const schemeType = z.enum(schemeTypes);
+/** The name of a scope at the app. */
 const scopeName = z.string().min(1).max(300);
 
 const response = z.strictObject({
@@ -129,12 +110,18 @@ const response = z.strictObject({
   partial: z.literal(true).optional(),
   /** JSONata over that value (each record of a list); undefined members are dropped. Source: docs.jsonata.org */
   map: z.string().optional(),
+  /**
+   * Headers of the answer that become members of the value, by the member's name: `{uploadUrl: Location}`. Not for
+   * lists.
+   */
+  headers: z.record(fieldName, z.string().regex(/^[\w-]{1,100}$/)).default({}),
   /** JSON Schema of the value (of one record for a list). */
   schema: jsonSchema.optional(),
   /**
    * `xml`: elements become members without their prefix, attributes `@name`, repeated elements lists, and texts stay
    * texts. An action whose body type is `xml` answers in XML too.
-   * `file`: any answer is the content of a file, as {contentType, size, text}, or base64 where it is no text.
+   * `file`: any answer is the content of a file: {mediaType, size, text}, or {fileId, mediaType, size} where it is no
+   * text or longer than 10 MiB. A call without a user gets {mediaType, size, base64}.
    * `content`: the app answers in the content of MCP, {content: [blocks], structuredContent?, isError?} or {messages}
    * of a prompt. It may also answer {inputRequests, requestState?}, which are questions to the client. The answers are
    * in the next call's body as {inputResponses, requestState}.
@@ -152,6 +139,7 @@ const response = z.strictObject({
 });
 
 const action = z.strictObject({
+  /** Title for people. Default: made from the id. */
   name: text(80).optional(),
   /** Description of the action, for a person and for a model that chooses among actions. */
   description: text(1000),
@@ -178,11 +166,15 @@ const action = z.strictObject({
   mcp: remoteCall.optional(),
   /** JSON Schema of the whole input, for `protocol: mcp`, where the server describes its tools itself. */
   input: jsonSchema.optional(),
+  /** Parameters of the path, by the names between its braces. */
   path: parameters,
+  /** Parameters of the query. */
   query: parameters,
+  /** Parameters that are headers. */
   headers: parameters,
   /** Cookies; the header `Cookie` holds them all, next to one of the credential. */
   cookies: parameters,
+  /** Parameters of the body, and variables of `graphql`. */
   body: parameters,
   bodyType: bodyType.optional(),
   /**
@@ -206,7 +198,9 @@ const action = z.strictObject({
    */
   email: z
     .strictObject({
+      /** Path of the message in the body. */
       as: z.string().min(1),
+      /** Encoding of the message. */
       encoding: z.enum(['base64url', 'base64', 'text']).default('base64url'),
     })
     .optional(),
@@ -240,13 +234,17 @@ const action = z.strictObject({
    */
   fixed: z
     .strictObject({
+      /** Query parameters. */
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+      /** Headers; values are templates. */
       headers: templates.default({}),
+      /** Members of the body; a dotted name nests. */
       body: z.record(z.string(), z.unknown()).default({}),
     })
     .optional(),
   /** The name of a paging of this file, or a complete one. An action with paging is a list action. */
   paging: z.union([z.string(), paging]).optional(),
+  /** How the answer becomes the result. */
   response: response.prefault({}),
   /** Reads whose values fill parameters before the call: an answer to a mail takes the thread of the mail. */
   before: before.optional(),
@@ -265,6 +263,7 @@ const action = z.strictObject({
   internal: z.boolean().default(false),
   /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
   idempotent: z.boolean().optional(),
+  /** Seconds until the call fails. Default: the file's `timeoutSeconds`. */
   timeoutSeconds: z.int().min(1).max(300).optional(),
   /** Points of a call, for limits in points and for `budget` until an answer reports another. Default: 1. */
   cost: z.int().min(1).max(100_000).optional(),
@@ -273,50 +272,16 @@ const action = z.strictObject({
 });
 export type ActionDefinition = z.infer<typeof action>;
 
-const prompt = z.strictObject({
-  title: text(80).optional(),
-  description: text(500),
-  arguments: z
-    .record(
-      fieldName,
-      z.strictObject({
-        description: text(300),
-        required: z.boolean().default(false),
-        /** Proposed while a person types. */
-        values: z.array(z.string().min(1).max(200)).max(1000).default([]),
-      }),
-    )
-    .default({}),
-  /** The message of the user; `{name}` is an argument. */
-  text: text(4000).optional(),
-  /**
-   * The action that returns the messages instead, with the arguments as its input; its `response.body` is `content`.
-   */
-  action: z.string().optional(),
-});
-
-/** A resource of MCP with its own address; `{name}` in it is a parameter of the action: `shop://orders/{orderId}`. */
-const resource = z.strictObject({
-  uri: z
-    .string()
-    .max(500)
-    .regex(/^(?!svc:)[a-z][a-z0-9+.-]*:\/\/[^\s{}]*(\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s{}]*)*$/, {
-      message: 'must be an address such as shop://orders/{orderId}, and not begin with svc:',
-    }),
-  title: text(80).optional(),
-  description: text(500),
-  mimeType: z.string().max(100).optional(),
-  /** The read action that returns it; its `response.body` is `file`. */
-  action: z.string(),
-});
-export type ResourceDefinition = z.infer<typeof resource>;
-
 const source = z.strictObject({
+  /** Title of the document. */
   title: text(200),
+  /** Address of the document. */
   url: z.url().optional(),
   /** owner/name of a public repository, with the commit and the path that were read. */
   repository: z.string().optional(),
+  /** The commit that was read. */
   commit: z.string().optional(),
+  /** Path of the file in the repository. */
   path: z.string().optional(),
   /** Day of the reading, YYYY-MM-DD. */
   read: z.iso.date(),
@@ -326,10 +291,15 @@ const source = z.strictObject({
 export const connectorFile = z.strictObject({
   /** An editor's pointer to the JSON Schema of this format. */
   $schema: z.string().optional(),
+  /** Name of the connector in addresses, tools and files; equals the name of its folder. */
   id: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -'),
+  /** Name of the app, for people. */
   name: text(60),
+  /** One sentence about the app, for people and models. */
   description: text(500),
+  /** Kinds of apps by which the catalogue is filtered: `[crm, support]`. */
   categories: z.array(z.string().regex(/^[a-z0-9-]{1,32}$/)).min(1),
+  /** Website of the app. */
   website: z.url(),
   /** Background of the icon tile, #rrggbb. */
   color: z
@@ -349,6 +319,7 @@ export const connectorFile = z.strictObject({
   bodyType: bodyType.default('json'),
   /** How the app's query language writes a quote inside of quotes. Required with `quote` or a quoted `compose`. */
   escape: escape.optional(),
+  /** The ways to authenticate; a user chooses one of them. */
   authentication: z.array(authentication).min(1),
   /** The read action, callable without input, that shows whether a credential works. */
   probe: z.string().optional(),
@@ -357,8 +328,9 @@ export const connectorFile = z.strictObject({
 
   /** Pagings by name, for `paging: <name>` in actions. */
   paging: z.record(fieldName, paging).default({}),
+  /** The meanings of the app's failures. */
   errors: errors.prefault({}),
-  /** Limits per credential: one, or several that all hold. */
+  /** Limits of the app: one, or several that all hold. */
   rateLimit: rateLimit.optional(),
   /** The points or calls that are left, as the app's answers report them. */
   budget: budget.optional(),
@@ -370,17 +342,25 @@ export const connectorFile = z.strictObject({
   retryAfterHeader: z.string().optional(),
   /** Unit of small numbers in that header. */
   retryAfterUnit: z.enum(['seconds', 'milliseconds']).default('seconds'),
+  /** Seconds until a call fails. */
   timeoutSeconds: z.int().min(1).max(300).default(30),
 
   /** Schemas used in several places: `{$ref: '#/schemas/customer'}`. */
   schemas: z.record(fieldName, jsonSchema).default({}),
+  /** The actions by name. Names begin with a verb: `list_orders`. */
   actions: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and _'), action),
+  /** Effects of the raw call `request`, by method, where they differ: `{POST: write}`. Default: a POST is destructive. */
+  rawEffects: z.partialRecord(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), effect).default({}),
   /** `bare`: tools and prompts have the names of this file, without the connector's id as a prefix. */
   toolNames: z.enum(['prefixed', 'bare']).default('prefixed'),
+  /** Prompts of MCP by name. */
   prompts: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), prompt).default({}),
+  /** Resources of MCP by name. */
   resources: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), resource).default({}),
   /** Unified models of this app, by scope. */
   unified: unified.default({}),
+  /** Event sources of the app's own records, by name: `message.posted`. */
+  events: eventSources.default({}),
   /** How the app reports changes on its own. */
   webhooks: webhooks.optional(),
 });

@@ -13,8 +13,8 @@ export type Side = 'input' | 'output';
 /** Names of properties that every model API accepts. */
 const ACCEPTED_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_NAME = 64;
-/** Maximum number of schemas in one result; further objects have no details. */
-const MAX_NODES = 2000;
+/** Maximum number of schemas in one result; further ones have only their type. Answers of some apps have millions. */
+const MAX_NODES: { [side in Side]: number } = { input: 2000, output: 500 };
 /** Keywords that are copied unchanged. */
 const COPIED = new Set([
   'type',
@@ -63,7 +63,7 @@ interface Walk {
  * be less strict than the original, because inputs are checked against the original.
  */
 export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
-  const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES } };
+  const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES[side] } };
   const { anyOf, ...rest } = convert(schema, walk);
   if (!Array.isArray(anyOf)) return { ...rest, type: 'object' };
   const properties = anyOf.flatMap((branch) => Object.entries(asSchema(asSchema(branch)['properties'])));
@@ -81,7 +81,7 @@ export function resolved(schema: JsonSchema, root: JsonSchema, inside: readonly 
   let merged: Resolved = { schema: own, inside };
   if (typeof ref === 'string') {
     const target = inside.includes(ref) ? undefined : targetOf(root, ref);
-    const below = target ? resolved(target, root, [...inside, ref]) : { schema: { type: 'object' }, inside };
+    const below = target ? resolved(target, root, [...inside, ref]) : { schema: cut(root, ref), inside };
     merged = { schema: { ...below.schema, ...own }, inside: below.inside };
   }
   for (const part of Array.isArray(allOf) ? allOf : []) {
@@ -121,7 +121,7 @@ export function asSchema(value: unknown): JsonSchema {
 }
 
 function convert(schema: JsonSchema, walk: Walk): JsonSchema {
-  if (walk.nodes.left-- <= 0) return { type: 'object' };
+  if (walk.nodes.left-- <= 0) return typeOnly(resolved(schema, walk.root, walk.inside).schema);
   const { schema: whole, inside } = resolved(schema, walk.root, walk.inside);
   const here = { ...walk, inside };
   const shown: JsonSchema = Object.fromEntries(
@@ -133,6 +133,17 @@ function convert(schema: JsonSchema, walk: Walk): JsonSchema {
   if (Array.isArray(branches)) shown['anyOf'] = branches.map((branch) => convert(asSchema(branch), here));
   const split = Array.isArray(shown['type']) && walk.side === 'input';
   return split ? byType(shown, [shown['type']].flat()) : shown;
+}
+
+/** Returns the place of a schema that contains itself. */
+function cut(root: JsonSchema, ref: string): JsonSchema {
+  return typeOnly(targetOf(root, ref) ?? {});
+}
+
+/** Returns a schema that accepts every value of a schema and has no details. */
+function typeOnly({ type, properties }: JsonSchema): JsonSchema {
+  if (type === 'object' || (type === undefined && properties !== undefined)) return { type: 'object' };
+  return typeof type === 'string' && type !== 'array' ? { type } : {};
 }
 
 /** Returns the values of a schema: `const` is an `enum` of one. Values of one type name it. */
@@ -250,7 +261,7 @@ function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
   for (const part of ref.slice(1).split('/').slice(1)) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
-    at = Array.isArray(at) ? at[Number(name)] : asSchema(at)[name];
+    at = Array.isArray(at) ? at[Number(name)] : Reflect.get(at, name);
   }
   return typeof at === 'object' && at !== null ? asSchema(at) : undefined;
 }

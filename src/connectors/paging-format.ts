@@ -11,6 +11,7 @@ const pagingCommon = {
   in: z.enum(['query', 'body', 'compose', 'header']).default('query'),
   /** Parameter for the page size; absent for apps with a fixed size. */
   limitParam: z.string().min(1).optional(),
+  /** The largest page of the app. */
   maxLimit: z.int().min(1).max(1000).default(50),
   /** Page size where the app has no size parameter, else the size of a list when the caller names none. */
   defaultLimit: z.int().min(1).max(1000).optional(),
@@ -20,9 +21,11 @@ const pagingCommon = {
   hasMore: answerPlace.optional(),
 };
 export const paging = z.discriminatedUnion('style', [
+  /** A number of records to skip. */
   z.strictObject({
     style: z.literal('offset'),
     ...pagingCommon,
+    /** The parameter for that number. */
     offsetParam: z.string().min(1),
     /** The offset of the first record. */
     firstOffset: z.int().min(0).max(1).default(0),
@@ -36,18 +39,24 @@ export const paging = z.discriminatedUnion('style', [
       .max(100)
       .optional(),
   }),
+  /** Numbered pages. */
   z.strictObject({
     style: z.literal('page'),
     ...pagingCommon,
+    /** The parameter for the number of the page. */
     pageParam: z.string().min(1),
+    /** The number of the first page. */
     firstPage: z.int().min(0).max(1).default(1),
+    /** Place of the number of all pages. */
     totalPages: answerPlace.optional(),
   }),
   /** `next` is an opaque cursor in the answer; absent, null or empty at the end. */
   z.strictObject({
     style: z.literal('cursor'),
     ...pagingCommon,
+    /** The parameter for the cursor. */
     cursorParam: z.string().min(1),
+    /** Place of the cursor of the next page. */
     next: answerPlace,
     /** Path of later pages, which get only the cursor: `/files/list_folder/continue`. */
     nextPath: z
@@ -59,12 +68,23 @@ export const paging = z.discriminatedUnion('style', [
   z.strictObject({
     style: z.literal('keyset'),
     ...pagingCommon,
+    /** The parameter for the value of the field. */
     cursorParam: z.string().min(1),
+    /** Path of the field in a record, such as `id`. */
     field: z.string().min(1),
   }),
   /** `next` is a whole address: a Link header with rel=next, or a URL in the body. It must keep the origin. */
-  z.strictObject({ style: z.literal('link'), ...pagingCommon, next: answerPlace.default('header:Link') }),
+  z.strictObject({
+    style: z.literal('link'),
+    ...pagingCommon,
+    /** Place of the address. */
+    next: answerPlace.default('header:Link'),
+  }),
   /** The app returns everything at once; the page is cut here. */
-  z.strictObject({ style: z.literal('none'), maxLimit: z.int().min(1).max(1000).default(50) }),
+  z.strictObject({
+    style: z.literal('none'),
+    /** The largest page for callers. */
+    maxLimit: z.int().min(1).max(1000).default(50),
+  }),
 ]);
 export type Paging = z.infer<typeof paging>;

@@ -1,12 +1,13 @@
-import { isMap, LineCounter, parseDocument } from 'yaml';
+import { isMap, LineCounter, parseDocument, visit, type Document } from 'yaml';
 import { checkSemantics } from './semantics.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { withFragments } from './fragments.ts';
-import { depthOf, merged, type Overlay } from './overlay.ts';
+import { merged, setsMember, type Overlay } from './overlay.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
 import { faultsOf, thrownMessage } from '../lib/errors.ts';
+import { FOR_FAULTS } from '../lib/for-faults.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
@@ -52,11 +53,9 @@ export function parseWithOverlay({
   const { lineOf } = base;
   const parsed = checkDefinition(merged(base.value, changes.value), file, id);
   if (parsed.definition) return { definition: parsed.definition, faults: [], lineOf };
-  const isOfOverlay = ({ path }: FileFault) =>
-    depthOf(changes.value, path) >= Math.max(1, depthOf(base.value, path));
   return faulty(
     parsed.faults.map((fault) =>
-      isOfOverlay(fault)
+      setsMember(changes.value, base.value, fault.path)
         ? withLine({ ...fault, file: overlay.file }, changes.lineOf)
         : withLine(fault, lineOf),
     ),
@@ -88,7 +87,7 @@ export function checkDefinition(
 ): { definition: ConnectorFile; faults: [] } | Faulty {
   const hidden = hiddenFaults(value, file, '');
   if (hidden.length > 0) return faulty(hidden);
-  const parsed = connectorFile.safeParse(value, { reportInput: true });
+  const parsed = connectorFile.safeParse(value, FOR_FAULTS);
   if (!parsed.success)
     return faulty(faultsOf(parsed.error.issues).map(({ field, rule }) => ({ file, path: field, rule })));
   const faults = checkSemantics(parsed.data).map((fault) => ({ file, ...fault }));
@@ -141,9 +140,24 @@ export function parseYaml(text: string, file: string): { value: unknown; lineOf:
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return { value, lineOf: lineFinder(document.contents, lines) };
   } catch (error) {
-    const rule = thrownMessage(error);
-    return faulty([{ file, path: '', rule: `cannot be read: ${rule}` }]);
+    const rule = `cannot be read: ${thrownMessage(error)}`;
+    const offset = unknownAlias(document);
+    const line = offset === undefined ? undefined : lines.linePos(offset).line;
+    return faulty([{ file, line, path: '', rule }]);
   }
+}
+
+/** Returns where the first alias without an anchor before it begins. */
+function unknownAlias(document: Document): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document)) return undefined;
+      offset = alias.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 /**

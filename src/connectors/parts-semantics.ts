@@ -2,7 +2,8 @@ import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { namesRead } from './reads-semantics.ts';
-import { pagingParameters, parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
+import { pagingParameters } from './schemas.ts';
 
 /** Parts of a message (`email`). */
 const EMAIL_PARTS = new Set([
@@ -20,7 +21,7 @@ const EMAIL_PARTS = new Set([
 ]);
 
 /** Parts of the file of a `related` body. */
-const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
+const FILE_PARTS = new Set(['content', 'base64', 'contentType', 'file']);
 
 /**
  * Returns the faults of `parts`, `compose` and `email`: missing names, and texts that could break out of their clause.
@@ -30,12 +31,13 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
   const paged = pagingParameters(file, action, 'compose').map(({ name }) => name);
   const used = namesRead(action);
   for (const [wire, clauses] of Object.entries(action.compose)) {
-    for (const { name, quoted } of clauses.flatMap(namesOf)) {
+    const named = clauses.flatMap((clause, index) => namesOf(clause).map((one) => ({ ...one, index })));
+    for (const { name, quoted, index } of named) {
       used.add(name);
       const part = action.parts[name];
       if (!part && paged.includes(name)) continue;
       const rule = part ? clauseFault(name, part, quoted) : `{${name}} is none of parts`;
-      if (rule !== undefined) faults.push({ path: `${path}.compose.${wire}`, rule });
+      if (rule !== undefined) faults.push({ path: `${path}.compose.${wire}.${index}`, rule });
     }
   }
   for (const name of paged) {

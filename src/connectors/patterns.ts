@@ -2,7 +2,7 @@ import type { Fault } from '../lib/errors.ts';
 import { patternFault } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
 
 /** Keywords whose values are data, in which a member named `pattern` has no meaning. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'example']);

@@ -2,7 +2,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { schemesFor } from './needs.ts';
-import { parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
 
 /**
  * Returns the faults of members that policies use: effects that depend on a value, and an action's schemes and scopes.

@@ -34,9 +34,10 @@ export type BeforeRead = z.infer<typeof beforeRead>;
 
 export const before = z.strictObject({
   /** Reads by name, made one after the other. */
-  reads: z.record(fieldName, beforeRead).refine((reads) => Object.keys(reads).length > 0, 'must hold a read'),
+  reads: z.record(fieldName, beforeRead).default({}),
   /**
-   * Parameters of the action → JSONata over `{input, <reads>}`. Callers cannot give these; an undefined value is not
+   * Parameters of the action → JSONata over `{input, <reads>}`, and `files` with the size, name and mediaType of each
+   * file of the input. Callers cannot give these; an undefined value is not
    * sent.
    */
   fill: z.record(fieldName, z.string().min(1).max(4000)),

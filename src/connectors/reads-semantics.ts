@@ -3,7 +3,8 @@ import type { Condition } from './format-parts.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import type { EachRead } from './reads-format.ts';
-import { pagingOf, parametersOf } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
+import { pagingOf } from './schemas.ts';
 
 /** Returns the faults of `before` and `each`: actions that do not read, and missing names. */
 export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -37,7 +38,9 @@ export function readFaults(file: ConnectorFile, action: ActionDefinition, path: 
 
 /** Returns the parameters that `before`, `each`, `after` and `bodyMap` use. */
 export function namesRead({ before, each = [], after, bodyMap = '' }: ActionDefinition): Set<string> {
-  const steps = Object.values(after?.steps ?? {}).filter((step) => 'action' in step);
+  const all = Object.values(after?.steps ?? {});
+  const steps = all.filter((step) => 'action' in step);
+  const uploads = all.filter((step) => 'upload' in step);
   const reads = [...each, ...Object.values(before?.reads ?? {}), ...steps];
   const conditions = reads.flatMap(({ when, unless }) => [when, unless]).filter((one) => one !== undefined);
   const texts = [
@@ -48,6 +51,7 @@ export function namesRead({ before, each = [], after, bodyMap = '' }: ActionDefi
   ];
   return new Set([
     ...conditions.map(rootOf),
+    ...uploads.map(({ file }) => file),
     ...texts.flatMap((text) => [...text.matchAll(/\binput\.(\w+)/g)].map((match) => match[1] ?? '')),
   ]);
 }

@@ -1,10 +1,24 @@
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } from './format.ts';
 import { asSchema } from './model-schema.ts';
+import { memoByObject } from '../lib/memo.ts';
+import { fileSchema, isFile } from './files.ts';
+import { parametersOf } from './parameters.ts';
 
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
 /** Our own keywords in a parameter, which are no JSON Schema. */
-const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'whole', 'encode', 'prefix', 'slashes']);
+const OWN_KEYWORDS = new Set([
+  'as',
+  'style',
+  'quote',
+  'spread',
+  'whole',
+  'encode',
+  'prefix',
+  'slashes',
+  'contentType',
+  'filename',
+]);
 
 /** A record of `each` that could not be read. */
 const UNREAD: JsonSchema = {
@@ -18,21 +32,6 @@ const UNREAD: JsonSchema = {
     },
   },
 };
-
-export type Place = 'path' | 'query' | 'headers' | 'cookies' | 'body' | 'parts';
-export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'cookies', 'body'];
-
-/** Returns every parameter of an action with its place, in the order of the places. */
-export function parametersOf(
-  action: ActionDefinition,
-): { place: Place; name: string; parameter: Parameter; required: boolean }[] {
-  return PLACES.flatMap((place) =>
-    Object.entries(action[place]).map(([name, parameter]) => {
-      const required = place === 'path' || parameter.required === true;
-      return { place, name, parameter, required };
-    }),
-  );
-}
 
 /** Returns whether the calls of an action have a body, whatever their input is. */
 export function sendsBody({
@@ -52,6 +51,7 @@ export function sendsBody({
     email !== undefined ||
     bodyMap !== undefined ||
     bodyType === 'related' ||
+    bodyType === 'binary' ||
     Object.keys(body).length > 0 ||
     Object.keys(fixed?.body ?? {}).length > 0
   );
@@ -160,7 +160,8 @@ export function refsOf(schema: unknown): string[] {
   );
 }
 
-function propertySchema(parameter: Parameter): JsonSchema {
+export function propertySchema(parameter: Parameter): JsonSchema {
+  if (isFile(parameter)) return fileSchema(parameter);
   return Object.fromEntries(
     Object.entries(parameter).filter(
       ([key, value]) => !OWN_KEYWORDS.has(key) && !(key === 'required' && typeof value === 'boolean'),
@@ -170,28 +171,49 @@ function propertySchema(parameter: Parameter): JsonSchema {
 
 /** Returns the schema with `#/schemas/x` as `#/$defs/x`, and the definitions that it needs, directly or indirectly. */
 function withDefinitions(file: ConnectorFile, schema: JsonSchema): JsonSchema {
+  const definitions = definitionsIn(file.schemas);
   const needed = new Map<string, unknown>();
-  const collect = (value: unknown): void => {
-    for (const ref of refsOf(value)) {
+  const collect = (refs: readonly string[]): void => {
+    for (const ref of refs) {
       const name = ref.slice('#/schemas/'.length);
-      if (needed.has(name) || !file.schemas[name]) continue;
-      needed.set(name, undefined);
-      collect(file.schemas[name]);
-      needed.set(name, moved(file.schemas[name]));
+      const definition = needed.has(name) ? undefined : definitions(name);
+      if (!definition) continue;
+      needed.set(name, definition.schema);
+      collect(definition.refs);
     }
   };
-  collect(schema);
+  collect(refsOf(schema));
   if (needed.size === 0) return schema;
   return { ...asSchema(moved(schema)), $defs: Object.fromEntries(needed) };
 }
 
+/**
+ * Returns a function that gives a shared schema in the form of a definition, with its references. Each is made once,
+ * because hundreds of actions may need the same hundreds of schemas.
+ */
+const definitionsIn = memoByObject((schemas: ConnectorFile['schemas']) => {
+  const made = new Map<string, { schema: unknown; refs: string[] }>();
+  return (name: string) => {
+    const known = made.get(name);
+    if (known || !Object.hasOwn(schemas, name)) return known;
+    const definition = { schema: moved(schemas[name]), refs: refsOf(schemas[name]) };
+    made.set(name, definition);
+    return definition;
+  };
+});
+
 function moved(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(moved);
+  return withRefs(value, (ref) => ref.replace('#/schemas/', '#/$defs/'));
+}
+
+/** Returns a schema with its `$ref`s renamed. */
+export function withRefs(value: unknown, renamed: (ref: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => withRefs(item, renamed));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
       key,
-      key === '$ref' && typeof member === 'string' ? member.replace('#/schemas/', '#/$defs/') : moved(member),
+      key === '$ref' && typeof member === 'string' ? renamed(member) : withRefs(member, renamed),
     ]),
   );
 }

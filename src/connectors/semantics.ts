@@ -1,6 +1,7 @@
 import { addressFaults, addressRule } from './address-faults.ts';
 import { capturedOf } from './captured.ts';
 import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
+import { fileFaults } from './files-semantics.ts';
 import { effectsIn } from './effects.ts';
 import { encodeFaults } from './encode-semantics.ts';
 import { derivedFaults } from './derived-semantics.ts';
@@ -12,7 +13,8 @@ import { checkEvents } from './events-semantics.ts';
 import { policyFaults } from './policy-semantics.ts';
 import { readFaults } from './reads-semantics.ts';
 import { remoteFaults } from './remote-semantics.ts';
-import { pagingOf, parametersOf, refsOf, sendsBody } from './schemas.ts';
+import { parametersOf } from './parameters.ts';
+import { pagingOf, refsOf, sendsBody } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
 import { stepFaults } from './steps-semantics.ts';
@@ -193,6 +195,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
     if (!scheme.lookup && place?.startsWith('lookup:'))
       faults.push({ path: `${path}.${at}`, rule: 'needs a lookup' });
   }
+  if (scheme.lookup?.choose) faults.push(...chooseFaults(scheme, path));
   if (scheme.type === 'oauth2' && scheme.revocation) {
     const { params, headers } = scheme.revocation;
     const later = [...known, 'clientSecret', ...Object.keys(scheme.capture)];
@@ -202,6 +205,17 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticF
     }
   }
   return faults;
+}
+
+/** Returns the faults of a choice among accounts. It needs a person, and has to change what the credential stores. */
+function chooseFaults(scheme: OAuth, path: string): SemanticFault[] {
+  const at = `${path}.lookup.choose`;
+  if (scheme.type !== 'oauth2')
+    return [{ path: at, rule: 'works only with oauth2, because no person chooses with other types' }];
+  const captured = Object.values(scheme.capture).some(({ from }) => from.startsWith('lookup:'));
+  return captured
+    ? []
+    : [{ path: at, rule: 'changes nothing: no capture reads a lookup: path of the choice' }];
 }
 
 /** Returns the places of a grant's values that may be in the answer of its `lookup`, by their path in the scheme. */
@@ -260,6 +274,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...encodeFaults(file, action, path),
     ...xmlFaults(file, action, path),
     ...stepFaults(file, action, path),
+    ...fileFaults(file, action, path),
   );
   if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });

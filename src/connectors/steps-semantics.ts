@@ -1,8 +1,12 @@
 import { effectOf, effectsIn, mostSevereOf } from './effects.ts';
+import { filesOf } from './files.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
+import { openNames } from './open-names.ts';
 import { oneReadFaults } from './reads-semantics.ts';
 import { pagingOf } from './schemas.ts';
 import type { SemanticFault } from './semantic-fault.ts';
+import type { UploadStep } from './steps-format.ts';
+import { templateNames } from './templates.ts';
 
 /** Returns the faults of `after`: missing names, actions that cannot follow, and effects that it would hide. */
 export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
@@ -15,14 +19,21 @@ export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: 
     faults.push({ path: `${path}.after`, rule: `is not for response.body: ${action.response.body}` });
   const [method = ''] = action.request.split(' ');
   const own = action.effect ?? effectOf(method);
-  const known = ['input', 'value'];
+  const files = filesOf(action).map(({ name }) => name);
+  const known = ['input', 'value', ...(files.length > 0 ? ['files'] : [])];
   for (const [name, step] of Object.entries(after.steps)) {
     const at = `${path}.after.steps.${name}`;
     if (known.includes(name)) faults.push({ path: at, rule: `"${name}" already names something else` });
-    if ('download' in step) {
-      const [root = ''] = step.download.split('.');
+    if (!('action' in step)) {
+      const place = 'upload' in step ? 'upload' : 'download';
+      const [root = ''] = ('upload' in step ? step.upload : step.download).split('.');
       if (!known.includes(root))
-        faults.push({ path: `${at}.download`, rule: `"${root}" is none of ${known.join(', ')}` });
+        faults.push({ path: `${at}.${place}`, rule: `"${root}" is none of ${known.join(', ')}` });
+      if ('upload' in step) faults.push(...uploadFaults(step, { own, files, path, at }));
+      const open = openNames(file);
+      for (const name of (step.origins ?? []).flatMap(templateNames))
+        if (!open.has(name))
+          faults.push({ path: `${at}.origins`, rule: `{${name}} is no variable or open field of this file` });
     } else {
       faults.push(...oneReadFaults(file, action, { read: step, path: at, roots: known, mayWrite: true }));
       const target = file.actions[step.action];
@@ -37,5 +48,24 @@ export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: 
     }
     known.push(name);
   }
+  return faults;
+}
+
+/** Returns the faults of an upload: no such file, and an effect that it would hide. */
+function uploadFaults(
+  { file }: UploadStep,
+  { own, files, path, at }: { own: string; files: string[]; path: string; at: string },
+): SemanticFault[] {
+  const faults: SemanticFault[] = [];
+  if (!files.includes(file))
+    faults.push({
+      path: `${at}.file`,
+      rule: `"${file}" is no parameter of the format binary of this action`,
+    });
+  if (own === 'read')
+    faults.push({
+      path: `${path}.effect`,
+      rule: 'must be write or destructive, because a step uploads a file',
+    });
   return faults;
 }

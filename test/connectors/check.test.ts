@@ -197,6 +197,9 @@ describe('connectors check of a folder of folders', () => {
     expect(out.split('\n')).toEqual([
       `${file}: desk is good (14 of 100): 5 actions, 1 examples replayed`,
       `${file}: 4 actions are tried by no example: list_tickets, add_member, delete_ticket, close_ticket`,
+      `${file}: 20 points: no example of a refusal: upstream_rate_limited, credential_invalid, upstream_failed, upstream_rejected`,
+      `${file}: 16 points: no schema of the answer: list_tickets, add_member, delete_ticket, close_ticket`,
+      expect.stringMatching(/: 10 points: no description: list_tickets\.state, .* and \d+ more$/),
       '1 of 2 connectors are good',
       '',
     ]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Connector } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
-import { parametersOf } from '../../src/connectors/schemas.ts';
+import { parametersOf } from '../../src/connectors/parameters.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 
 const catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: false });

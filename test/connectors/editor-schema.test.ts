@@ -1,11 +1,20 @@
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { editorSchemas } from './editor-schema.ts';
+import connectorSchema from '../../data/connector.schema.json' with { type: 'json' };
 
-test.each(['connector', 'examples'] as const)(
-  'the schema of %s files for editors is the one of the code (npm run schema)',
-  (name) => {
-    const kept = readFileSync(new URL(`../../data/${name}.schema.json`, import.meta.url), 'utf8');
-    expect(kept).toBe(editorSchemas()[name]);
-  },
-);
+const ROOT = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+test('the schemas for editors and the field reference are current', async () => {
+  const { stderr } = await run(process.execPath, ['test/connectors/print-schemas.ts', '--check'], {
+    cwd: ROOT,
+  });
+  expect(stderr).toBe('');
+});
+
+test('a field of the schema has the doc comment of the format as description', () => {
+  const { baseUrl } = connectorSchema.properties;
+  expect(baseUrl.description).toContain('An https address without trailing slash');
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { effectOfCall } from '../../src/connectors/effects.ts';
-import { parametersOf } from '../../src/connectors/schemas.ts';
+import { parametersOf } from '../../src/connectors/parameters.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import type { Action } from '../../src/connectors/catalog.ts';
 

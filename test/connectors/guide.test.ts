@@ -29,7 +29,7 @@ test('its OAuth scheme is valid too', async () => {
   expect((await checked({ 'connector.yaml': whole })).faults).toEqual([]);
 });
 
-test('its unified model maps its example, and its webhook gets the expected verdict', async () => {
+test('its model, event source and webhook give what the examples expect', async () => {
   const hook = (name: string, request: string, parameters: string) =>
     `  ${name}:\n    internal: true\n    description: Hooks.\n    request: ${request}\n    ${parameters}\n`;
   const whole = blockWith('id: bookshop')
@@ -38,7 +38,11 @@ test('its unified model maps its example, and its webhook gets the expected verd
       '  get_book:\n    description: A book.\n    request: GET /books/{bookId}\n    path: { bookId: { type: string } }\n  lend_book:',
     )
     .replace('author: {', 'changed_after: { type: string }\n      author: {');
+  const reviews =
+    '  list_reviews:\n    description: Reviews.\n    request: GET /books/{bookId}/reviews\n' +
+    '    path: { bookId: { type: string } }\n    query: { after: { type: string } }\n    paging: pages\n';
   const hooks = [
+    reviews,
     hook('list_hooks', 'GET /hooks', ''),
     hook(
       'add_hook',
@@ -48,10 +52,16 @@ test('its unified model maps its example, and its webhook gets the expected verd
     hook('remove_hook', 'DELETE /hooks/{hookId}', 'path: { hookId: { type: string } }'),
   ];
   const found = await checked({
-    'connector.yaml': [whole, ...hooks, blockWith('unified:\n  commerce'), blockWith('webhooks:')].join(''),
+    'connector.yaml': [
+      whole,
+      ...hooks,
+      blockWith('unified:\n  commerce'),
+      blockWith('events:\n  review'),
+      blockWith('webhooks:'),
+    ].join(''),
     'examples.yaml': blockWith('examples:') + blockWith('unified:\n  - scope'),
   });
-  expect(found).toMatchObject({ faults: [], examples: 1, records: 1, webhooks: 2, untried: [] });
+  expect(found).toMatchObject({ faults: [], examples: 1, records: 2, webhooks: 2, untried: [] });
 });
 
 async function checked(files: Record<string, string>) {

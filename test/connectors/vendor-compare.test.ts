@@ -153,5 +153,6 @@ describe('the comparison with a document finds', () => {
 test('an entry of the ledger that no difference fits is stale', () => {
   const { open, stale } = judged('github', ['read_file: no operation']);
   expect(open).toEqual(['read_file: no operation']);
-  expect(stale).toEqual(['delete_branch: no operation']);
+  expect(stale).toContain('delete_branch: no operation');
+  expect(stale).not.toContain('read_file: no operation');
 });

@@ -1,9 +1,12 @@
 import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { type Members, membersOf } from './vendors/members.ts';
+import { factsOf } from '../../src/openapi/compare/facts.ts';
+import { createFlatSchemas } from '../../src/openapi/compare/flat-schema.ts';
+import type { Members } from '../../src/openapi/compare/members.ts';
+import { openDocuments } from '../../src/openapi/documents.ts';
+import { methodsOf, readOperation } from '../../src/openapi/operation.ts';
 import { fromCsdl } from './vendors/read/csdl.ts';
 import { fromDiscovery } from './vendors/read/discovery.ts';
-import { factsOf } from './vendors/read/facts.ts';
 import { reducedSchema } from './vendors/read/graphql.ts';
 import { fromMarkdown } from './vendors/read/markdown.ts';
 import { fromStone } from './vendors/read/stone.ts';
@@ -13,7 +16,9 @@ import { fromXsd } from './vendors/read/xsd.ts';
 
 /** Returns the facts of one operation, with the members of `item` in the body and of `items` in the answer. */
 function facts(doc: Members, method: string, path: string) {
-  const place = membersOf(membersOf(doc['paths'])[path]);
+  const documents = openDocuments(JSON.stringify(doc), 1_000_000, undefined);
+  const place = methodsOf(documents).find((one) => one.path === path && one.method === method.toUpperCase());
+  if (!place) throw new Error(`the document has no ${method} ${path}`);
   const wanted = {
     query: {},
     body: { item: { id: {} } },
@@ -21,7 +26,12 @@ function facts(doc: Members, method: string, path: string) {
     limits: new Set(['limit']),
     scopes: 'each' as const,
   };
-  return factsOf(doc, place, membersOf(place[method]), wanted);
+  const {
+    headers: _headers,
+    path: _path,
+    ...facts
+  } = factsOf({ documents, schemas: createFlatSchemas(documents) }, readOperation(documents, place), wanted);
+  return facts;
 }
 
 describe('a document gives facts of an operation', () => {

@@ -121,7 +121,7 @@ describe('steps that follow a request', () => {
     files.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/csv' }).end('a,b\n1,2\n');
     app.answer = () => ({ body: { address: `${files.origin}/x.csv` } });
     expect((await app.execute('download_export')).at('data')).toEqual({
-      contentType: 'text/csv',
+      mediaType: 'text/csv',
       size: 8,
       text: 'a,b\n1,2\n',
     });

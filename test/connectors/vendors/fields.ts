@@ -1,23 +1,16 @@
 import { z } from 'zod';
+import type { Field, Fields } from '../../../src/openapi/compare/field.ts';
 
-/** Facts of a parameter or a member. `of` has its members; without it they are unknown. */
-export interface Field {
-  required?: true | undefined;
-  deprecated?: true | undefined;
-  enum?: unknown[] | undefined;
-  /** Largest number that the vendor accepts. */
-  max?: number | undefined;
-  /** Whether members may have other names too. */
-  open?: true | undefined;
-  of?: Fields | undefined;
-  /** Position in the extract's `shared`, for facts that occur several times. */
+/** A field of an extract. `shared` is a position in the extract's `shared`, for facts that occur several times. */
+export interface StoredField extends Field {
   shared?: number | undefined;
+  of?: StoredFields | undefined;
 }
-export interface Fields {
-  [name: string]: Field;
+export interface StoredFields {
+  [name: string]: StoredField;
 }
 
-const field: z.ZodType<Field> = z.strictObject({
+const field: z.ZodType<StoredField> = z.strictObject({
   required: z.literal(true).optional(),
   deprecated: z.literal(true).optional(),
   enum: z.array(z.unknown()).optional(),
@@ -38,7 +31,6 @@ const operation = z.strictObject({
   scopes: z.array(z.array(z.string())).optional(),
   answer: field.optional(),
 });
-export type Operation = z.infer<typeof operation>;
 
 const extract = z.strictObject({
   source: z.strictObject({ document: z.string(), version: z.string(), read: z.iso.date() }),
@@ -53,13 +45,13 @@ export type Extract = z.infer<typeof extract>;
 /** Reads an extract, and puts shared facts into their places. */
 export function parseExtract(text: string): Extract {
   const read = extract.parse(JSON.parse(text));
-  const whole = (one: Field): Field => {
+  const whole = (one: StoredField): Field => {
     const { shared, ...rest } = one;
     const found = shared === undefined ? undefined : read.shared[shared];
     const { of, ...facts } = { ...rest, ...found };
     return of ? { ...facts, of: wholeFields(of) } : facts;
   };
-  const wholeFields = (fields: Fields): Fields =>
+  const wholeFields = (fields: StoredFields): Fields =>
     Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, whole(one)]));
   for (const one of Object.values(read.operations)) {
     one.query = wholeFields(one.query);
@@ -67,9 +59,4 @@ export function parseExtract(text: string): Extract {
     if (one.answer) one.answer = whole(one.answer);
   }
   return read;
-}
-
-/** Returns a path with nameless parameters. */
-export function shape(path: string): string {
-  return path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
 }

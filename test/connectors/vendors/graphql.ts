@@ -16,7 +16,7 @@ import {
   validate,
 } from 'graphql';
 import type { ActionDefinition } from '../../../src/connectors/format.ts';
-import type { Field, Fields } from './fields.ts';
+import type { Field, Fields } from '../../../src/openapi/compare/field.ts';
 
 /** Returns the rules of a schema that a GraphQL document of an action breaks. */
 export function documentFaults(schema: GraphQLSchema, { graphql = '' }: ActionDefinition): string[] {

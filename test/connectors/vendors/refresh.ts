@@ -4,18 +4,22 @@ import { buildClientSchema, buildSchema, type GraphQLSchema } from 'graphql';
 import { parse } from 'yaml';
 import type { ActionDefinition, ConnectorFile } from '../../../src/connectors/format.ts';
 import { parseConnector } from '../../../src/connectors/parse.ts';
-import { type Operation, shape } from './fields.ts';
-import { isMembers, listOf, type Members, membersOf } from './members.ts';
-import { neededPaths } from './needed.ts';
-import { pagingOf, sentBody, sentQuery } from './own.ts';
+import { factsOf } from '../../../src/openapi/compare/facts.ts';
+import { type OperationFacts, shape } from '../../../src/openapi/compare/field.ts';
+import { createFlatSchemas } from '../../../src/openapi/compare/flat-schema.ts';
+import { listOf, type Members, membersOf } from '../../../src/openapi/compare/members.ts';
+import { neededPaths } from '../../../src/openapi/compare/needed.ts';
+import { type OwnAction, pagingOf, sentBody, sentQuery } from '../../../src/openapi/compare/sent.ts';
+import { unite, wantedOf, wantedPaths } from '../../../src/openapi/compare/wanted.ts';
+import { openDocuments } from '../../../src/openapi/documents.ts';
+import { MEBIBYTE } from '../../../src/openapi/import.ts';
+import { methodsOf, readOperation } from '../../../src/openapi/operation.ts';
 import { fromCsdl } from './read/csdl.ts';
 import { fromDiscovery } from './read/discovery.ts';
-import { factsOf } from './read/facts.ts';
 import { reducedSchema } from './read/graphql.ts';
 import { fromMarkdown } from './read/markdown.ts';
 import { fromStone } from './read/stone.ts';
 import { fromXsd } from './read/xsd.ts';
-import { unite, wantedOf, wantedPaths } from './read/wanted.ts';
 import { type Source, SOURCES } from './sources.ts';
 import { textOf } from './write.ts';
 
@@ -83,29 +87,41 @@ function belowServer(doc: Members, server: string | undefined): Members {
   return { ...doc, paths: Object.fromEntries(paths) };
 }
 
+/** A document with its operations. */
+interface Known {
+  documents: ReturnType<typeof openDocuments>;
+  schemas: ReturnType<typeof createFlatSchemas>;
+  methods: ReturnType<typeof methodsOf>;
+}
+
 function operationsOf({ prefix = '', scopes = 'each' }: Source, definition: ConnectorFile, docs: Members[]) {
-  const found = new Map<string, Operation>();
-  const actions = Object.values(definition.actions).filter((one) => !one.graphql);
-  for (const action of actions) {
+  const found = new Map<string, OperationFacts>();
+  const known = docs.map((doc): Known => {
+    const documents = openDocuments(JSON.stringify(doc), 64 * MEBIBYTE, undefined);
+    return { documents, schemas: createFlatSchemas(documents), methods: methodsOf(documents) };
+  });
+  const actions = Object.entries(definition.actions)
+    .filter(([, one]) => !one.graphql)
+    .map(([id, action]) => ({ definition, id, action }));
+  for (const { action } of actions) {
     const [method = '', path = ''] = action.request.split(' ');
     const name = `${method} ${shape(path)}`;
-    const same = actions.filter((one) => shape(one.request) === shape(action.request));
-    const place = requestsOf(definition, action, prefix).flatMap((one) => placeOf(docs, one))[0];
+    const same = actions.filter((one) => shape(one.action.request) === shape(action.request));
+    const place = requestsOf(definition, action, prefix).flatMap((one) => placeOf(known, one))[0];
     if (!place) continue;
-    const limits = same.flatMap((one) => limitOf(definition, one));
     const wanted = {
-      query: same.map((one) => wantedOf(sentQuery(definition, one))).reduce(unite),
-      body: same.map((one) => wantedOf(sentBody(definition, one))).reduce(unite),
-      answer: wantedPaths(same.flatMap((one) => neededPaths(definition, one))),
-      limits: new Set(limits),
+      query: same.map((one) => wantedOf(sentQuery(one))).reduce(unite),
+      body: same.map((one) => wantedOf(sentBody(one))).reduce(unite),
+      answer: wantedPaths(same.flatMap((one) => neededPaths(one).map(({ steps }) => steps))),
+      limits: new Set(same.flatMap(limitOf)),
       scopes,
     };
-    found.set(name, factsOf(place.doc, place.item, place.operation, wanted));
+    found.set(name, factsOf(place, readOperation(place.documents, place.operation), wanted));
   }
   return found;
 }
 
-function limitOf(definition: ConnectorFile, action: ActionDefinition): string[] {
+function limitOf({ definition, action }: OwnAction): string[] {
   const paging = pagingOf(definition, action);
   return paging && paging.style !== 'none' && paging.limitParam ? [paging.limitParam] : [];
 }
@@ -131,29 +147,31 @@ function requestsOf(definition: ConnectorFile, action: ActionDefinition, prefix:
 /**
  * Returns the operation of a request: the exact path, else one with parameters where the connector has fixed names.
  */
-function placeOf(docs: Members[], request: string) {
+function placeOf(known: Known[], request: string) {
   const [method = '', path = ''] = request.split(' ');
   const own = path.split('/');
-  const fits = (known: string) => {
-    const steps = shape(known).split('/');
+  const fits = (other: string) => {
+    const steps = shape(other).split('/');
     return steps.length === own.length && steps.every((one, index) => one === own[index] || one === '{}');
   };
-  const all = docs.flatMap((doc) =>
-    Object.entries(membersOf(doc['paths'])).flatMap(([known, item]) => {
-      const operation = membersOf(item)[method.toLowerCase()];
-      return isMembers(operation) && fits(known) ? [{ doc, known, item: membersOf(item), operation }] : [];
-    }),
+  const all = known.flatMap(({ methods, ...doc }) =>
+    methods
+      .filter((operation) => operation.method === method && fits(operation.path))
+      .map((operation) => ({ ...doc, operation })),
   );
   return all
-    .filter(({ known }) => shape(known) === path)
+    .filter(({ operation }) => shape(operation.path) === path)
     .concat(all)
     .slice(0, 1);
 }
 
 function graphqlOf(definition: ConnectorFile, name: string): string[] {
-  const uses = Object.values(definition.actions)
-    .filter((one) => one.graphql)
-    .map((one) => ({ document: one.graphql ?? '', sent: wantedOf(sentBody(definition, one)) }));
+  const uses = Object.entries(definition.actions)
+    .filter(([, one]) => one.graphql)
+    .map(([id, action]) => ({
+      document: action.graphql ?? '',
+      sent: wantedOf(sentBody({ definition, id, action })),
+    }));
   return reducedSchema(schemaIn(basename(name), readFileSync(join(folder, name), 'utf8')), uses);
 }
 

@@ -1,4 +1,4 @@
-import type { Members } from '../members.ts';
+import type { Members } from '../../../../src/openapi/compare/members.ts';
 
 interface Type {
   base: string;

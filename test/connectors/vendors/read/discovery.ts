@@ -1,4 +1,5 @@
-import { isMembers, listOf, type Members, membersOf } from '../members.ts';
+import { listOf, type Members, membersOf } from '../../../../src/openapi/compare/members.ts';
+import { isRecord } from '../../../../src/openapi/node.ts';
 
 /**
  * Returns a Google discovery document (developers.google.com/discovery/v1/reference/apis) as an OpenAPI one, with the
@@ -66,8 +67,8 @@ function renamed(value: Members): Members {
       if (name === 'maximum' && typeof one === 'string') return [name, Number(one)];
       if (name === 'required' && typeof one === 'boolean' && value['location'] === undefined)
         return [name, []];
-      if (Array.isArray(one)) return [name, one.map((each) => (isMembers(each) ? renamed(each) : each))];
-      return [name, isMembers(one) ? renamed(one) : one];
+      if (Array.isArray(one)) return [name, one.map((each) => (isRecord(each) ? renamed(each) : each))];
+      return [name, isRecord(one) ? renamed(one) : one];
     }),
   );
 }

@@ -19,7 +19,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import type { Wanted } from './wanted.ts';
+import type { Wanted } from '../../../../src/openapi/compare/wanted.ts';
 
 /** The parts of a schema that documents use. */
 interface Used {

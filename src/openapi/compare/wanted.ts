@@ -1,6 +1,6 @@
-import type { Sent } from '../own.ts';
+import type { Sent } from './sent.ts';
 
-/** Names whose members an extract also contains. */
+/** Names whose members a comparison also reads. */
 export interface Wanted {
   [name: string]: Wanted;
 }
@@ -10,7 +10,7 @@ export function wantedOf({ of }: Sent): Wanted {
   return Object.fromEntries([...of].map(([name, one]) => [name, wantedOf(one)]));
 }
 
-export function wantedPaths(paths: string[][]): Wanted {
+export function wantedPaths(paths: readonly (readonly string[])[]): Wanted {
   const root: Wanted = {};
   for (const steps of paths) {
     let at = root;

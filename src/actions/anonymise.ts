@@ -1,0 +1,135 @@
+import { randomInt } from 'node:crypto';
+import type { Json } from '../lib/json.ts';
+import { createScrubber } from '../lib/scrub.ts';
+
+/*
+ * Values of a live exchange, replaced for an example. Shapes, lengths and formats stay, so schemas and mappings still
+ * hold. Equal values get equal replacements. These are random, because a hash of a short value could be reversed.
+ */
+
+/** Members whose one-word values are words of the app: `status: paid`. */
+const WORD_MEMBERS =
+  /^(type|status|state|kind|object|event|role|unit|currency|.*_(type|status|state|currency)|.*(Type|Status|State|Currency))$/;
+const AMOUNT_MEMBERS = /amount|price|balance|salary|cost|tax|fee/i;
+const TIME_MEMBERS = /(time|date|stamp|created|updated|modified|expires|_at|At|_on)$/i;
+const WORD = /^[A-Za-z][A-Za-z_.-]{0,39}$/;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const DATE = /^\d{4}-\d{2}-\d{2}(?=$|[T ]\d{2}:)/;
+const IP = /^\d{1,3}(\.\d{1,3}){3}$/;
+const NAME = /^[A-Za-z_@$#][A-Za-z_.:@$#-]*\d{0,2}$/;
+const MAX_NAME = 40;
+/** Counts, quantities and numbers of pages stay below this. */
+const SMALL = 1000;
+const DAY_MS = 86_400_000;
+
+export interface Anonymiser {
+  value(value: Json, member?: string): Json;
+  text(text: string, member?: string): string;
+  /** Makes addresses of one origin those of another. */
+  origin(from: string, to: string): void;
+}
+
+/** Returns an anonymiser. `vocabulary` has the words that the connector file compares; they stay. */
+export function createAnonymiser(secrets: readonly string[], vocabulary: ReadonlySet<string>): Anonymiser {
+  const scrub = createScrubber(secrets);
+  const runs = new Map<string, string>();
+  const origins = new Map<string, string>();
+  const shiftDays = randomInt(30, 2000);
+
+  const run = (found: string): string => {
+    if (vocabulary.has(found)) return found;
+    const known = runs.get(found);
+    if (known !== undefined) return known;
+    const made = similar(found);
+    runs.set(found, made);
+    return made;
+  };
+  const words = (found: string) => found.replaceAll(/[\p{L}\p{N}]+/gu, run);
+
+  const address = (found: string): string => {
+    const [origin = ''] = /^https?:\/\/[^/?#]*/.exec(found) ?? [];
+    const host = origins.get(origin) ?? `https://${words(labelOf(origin))}.example.com`;
+    return host + found.slice(origin.length).replaceAll(/(?<=[=/])[^/?#&=]+/g, part);
+  };
+  /** A segment of a path or a value of a query: a word with letters alone is a name of the app. */
+  const part = (found: string) => (/^[a-z_.-]{1,20}$/i.test(found) || isSmall(found) ? found : words(found));
+
+  const text = (given: string, member = ''): string => {
+    const clean = scrub(given);
+    if (clean !== given) return clean.split('[secret]').map(words).join('[secret]');
+    if (given === '' || vocabulary.has(given) || isSmall(given)) return given;
+    if (WORD_MEMBERS.test(member) && WORD.test(given)) return given;
+    if (DATE.test(given)) return shifted(given, shiftDays);
+    if (IP.test(given)) return '192.0.2.1';
+    if (EMAIL.test(given)) return `${words(given.slice(0, given.lastIndexOf('@')))}@example.com`;
+    if (/^https?:\/\//.test(given)) return address(given);
+    if (UUID.test(given)) return given.replaceAll(/[0-9a-f]+/gi, hex);
+    return words(given);
+  };
+  /** Replaces a part of a UUID. */
+  const hex = (found: string): string => {
+    const made =
+      runs.get(`uuid ${found}`) ?? found.replaceAll(/[0-9a-f]/gi, () => randomInt(16).toString(16));
+    runs.set(`uuid ${found}`, made);
+    return made;
+  };
+
+  const number = (given: number, member: string): number => {
+    if (TIME_MEMBERS.test(member) && given > 1e9 && Number.isInteger(given)) return earlier(given, shiftDays);
+    const isPlain = Number.isInteger(given) && Math.abs(given) < SMALL && !AMOUNT_MEMBERS.test(member);
+    if (isPlain || given === 0) return given;
+    return Number(String(given).replaceAll(/\d+/g, run));
+  };
+
+  const name = (given: string): string => {
+    if (vocabulary.has(given)) return given;
+    const clean = scrub(given);
+    if (clean !== given) return clean;
+    return NAME.test(given) && !EMAIL.test(given) && given.length <= MAX_NAME ? given : text(given);
+  };
+
+  const value = (given: Json, member = ''): Json => {
+    if (typeof given === 'string') return text(given, member);
+    if (typeof given === 'number') return number(given, member);
+    if (Array.isArray(given)) return given.map((each) => value(each, member));
+    if (typeof given !== 'object' || given === null) return given;
+    return Object.fromEntries(Object.entries(given).map(([key, each]) => [name(key), value(each, key)]));
+  };
+  return { value, text, origin: (from, to) => origins.set(from, to) };
+}
+
+/** Returns the first name of a host; `app` for an IP address. */
+function labelOf(origin: string): string {
+  return /^https?:\/\/([a-z][a-z0-9-]*)\./i.exec(origin)?.[1] ?? 'app';
+}
+
+function isSmall(text: string): boolean {
+  return /^\d{1,3}$/.test(text);
+}
+
+/** Returns a text of the same length, with a letter for a letter and a digit for a digit. */
+function similar(text: string): string {
+  const isHex = /^(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}$/.test(text);
+  return [...text]
+    .map((character, at) => {
+      if (/\d/.test(character))
+        return String(at === 0 && character !== '0' ? randomInt(1, 10) : randomInt(10));
+      if (isHex) return 'abcdef'.charAt(randomInt(6));
+      const letter = 'abcdefghijklmnopqrstuvwxyz'.charAt(randomInt(26));
+      return character.toLowerCase() === character ? letter : letter.toUpperCase();
+    })
+    .join('');
+}
+
+/** Returns a date with its time as it was, some days earlier. */
+function shifted(text: string, days: number): string {
+  const moment = Date.parse(`${text.slice(0, 10)}T00:00:00Z`);
+  if (Number.isNaN(moment)) return text;
+  return new Date(moment - days * DAY_MS).toISOString().slice(0, 10) + text.slice(10);
+}
+
+function earlier(epoch: number, days: number): number {
+  const isMs = epoch > 1e11;
+  return epoch - (days * DAY_MS) / (isMs ? 1 : 1000);
+}
