@@ -11,8 +11,12 @@ import { buildWebFiles } from './src/http/server/web-files.ts';
  * each module on its own, and that was most of a start. Not minified: a stack trace names functions and lines.
  */
 export default defineConfig({
-  // Expressions are evaluated in processes, which begin with a file of their own.
-  input: { main: 'src/main.ts', 'expression-process': 'src/upstream/expression-process.ts' },
+  // Processes begin with a file of their own.
+  input: {
+    main: 'src/main.ts',
+    'expression-process': 'src/upstream/expression-process.ts',
+    'build-process': 'src/custom/build-process.ts',
+  },
   platform: 'node',
   // Native code looks for its binary next to its own file.
   external: ['better-sqlite3'],

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
+import { MIB } from './lib/http-body.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 import { thrownMessage } from './lib/errors.ts';
 
@@ -94,6 +95,11 @@ export function readConfig(env: Environment = process.env) {
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     /** REST calls by JWTs of one user per window; undefined when off. */
     userRateLimit: read('GATEHOUSE_RATE_LIMIT_USERS', rateLimit, { points: 300, windowSeconds: 60 }),
+    /** The files that one user may have at a time, and the bytes that these may take together. */
+    filesOfUser: {
+      maxCount: read('GATEHOUSE_USER_FILES', (text) => integer(text, 1, 1_000_000), 1000),
+      maxBytes: read('GATEHOUSE_USER_FILES_MIB', (text) => integer(text, 1, 1_000_000), 1024) * MIB,
+    },
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
     /** Delays between attempts of a delivery, in ms. */
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),

@@ -5,9 +5,8 @@ import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { createCredentialMemory } from './credentials/memory.ts';
-import { createConnectorFolder } from './custom/folder.ts';
-import { createCustomConnectors } from './custom/live.ts';
-import { loadKeyRing } from './crypto/key-ring.ts';
+import { openCustomConnectors } from './custom/open.ts';
+import { loadKeyRing } from './crypto/master-key-file.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
 import { createPollCommits } from './sources/polling/poll-commits.ts';
 import { createSources } from './sources/loops.ts';
@@ -17,6 +16,7 @@ import type { Context as HttpContext } from './http/context.ts';
 import { createLimits } from './runtime/limits.ts';
 import { createReadiness } from './runtime/readiness.ts';
 import { createCallers } from './identity/caller.ts';
+import { createKeyUses } from './identity/key-uses.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { isSealed, loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
@@ -54,6 +54,9 @@ export interface OpenContext extends HttpContext, McpContext {
 /** Sockets to one origin of a receiver. */
 const RECEIVER_SOCKETS = 4000;
 
+/** Standing streams from one origin. */
+const STREAM_SOCKETS = 500;
+
 /** The folder of the connectors for Gatehouse's own tests. */
 const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));
 
@@ -83,7 +86,7 @@ export async function openContext(
     const { db } = store;
     const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
     const hashKey = await loadHashKey({ db, keys, clock });
-    const { outbound, toReceivers, toIssuers } = createOutbounds(config);
+    const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
     const executions = createExecutionLog({ db, clock, log });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log, intervals },
@@ -91,12 +94,9 @@ export async function openContext(
     );
     const limits = createLimits(config);
     let listings: Listings | undefined;
-    const customConnectors = createCustomConnectors({ db, log, catalog, intervals });
-    const connectorFolder = createConnectorFolder({ config, catalog, log, intervals });
-    await connectorFolder.load();
-    await customConnectors.refresh();
-    connectorFolder.start();
-    customConnectors.start();
+    const expressions = createBoundedExpressions();
+    const mapBounded = expressions.map;
+    const custom = await openCustomConnectors({ db, config, log, catalog, intervals, mapBounded });
     const base = {
       config,
       log,
@@ -106,14 +106,16 @@ export async function openContext(
       keys,
       hashKey,
       catalog,
-      customConnectors,
+      customConnectors: custom.customConnectors,
+      builds: custom.builds,
       outbound,
       intervals,
       throttle: createThrottle(clock),
-      remoteSessions: createRemoteSessions(outbound),
+      remoteSessions: createRemoteSessions(outbound, toStreams),
       remoteServers: createRemoteServers(),
       executions,
       limits,
+      keyUses: createKeyUses({ db, clock, log, intervals }),
       readiness: createReadiness({ db, clock, log }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
@@ -126,7 +128,7 @@ export async function openContext(
       credentialMemory: createCredentialMemory({ clock }),
       sources: createSources(),
       pollCommits: createPollCommits({ store, dispatcher }),
-      expressions: createBoundedExpressions(),
+      expressions,
       runs: createRuns(),
       async originsOf(environment: Environment) {
         return (await readSettings(db, environment)).origins;
@@ -139,17 +141,18 @@ export async function openContext(
       },
       async close() {
         base.readiness.close();
-        await connectorFolder.close();
-        await customConnectors.close();
+        await custom.close();
         await base.remoteServers.close();
         await base.sources.close();
         await base.runs.close();
         await base.expressions.close();
         await dispatcher.close();
         await executions.close();
+        await base.keyUses.close();
         await base.remoteSessions.close();
         await toReceivers.close();
         await toIssuers.close();
+        await toStreams.close();
         await outbound.close();
         await store.close();
       },
@@ -172,8 +175,10 @@ function hostOf(address: string): AllowedAddress {
   };
 }
 
-/** Creates the clients for requests to apps, to receivers of webhooks, and to issuers of JWTs. */
-function createOutbounds(config: Config): Record<'outbound' | 'toReceivers' | 'toIssuers', Outbound> {
+/** Creates the clients for requests to apps, to receivers of webhooks, to issuers of JWTs, and for standing streams. */
+function createOutbounds(
+  config: Config,
+): Record<'outbound' | 'toReceivers' | 'toIssuers' | 'toStreams', Outbound> {
   const options = {
     allowedNetworks: config.allowedNetworks,
     allowPrivateNetwork: config.allowPrivateNetwork,
@@ -188,6 +193,8 @@ function createOutbounds(config: Config): Record<'outbound' | 'toReceivers' | 't
     // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an
     // origin.
     toReceivers: createOutbound({ ...options, connections: RECEIVER_SOCKETS }),
+    // A standing stream holds a socket, and calls to its origin need theirs.
+    toStreams: createOutbound({ ...options, connections: STREAM_SOCKETS }),
     toIssuers: createOutbound({ ...options, allowedNetworks: [...config.allowedNetworks, ...issuers] }),
   };
 }

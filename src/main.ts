@@ -1,5 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import { addBackup } from './cli/backup-commands.ts';
 import { faultLines } from './cli/faults.ts';
+import { addKeys } from './cli/keys-commands.ts';
+import { addMasterKey } from './cli/master-key-commands.ts';
 import { version } from './cli/version.ts';
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. */
@@ -68,21 +71,8 @@ function buildProgram(done: (code: number) => void): Command {
       else done(await stdio(checked));
     });
 
-  const keys = program
-    .command('keys')
-    .description('API keys of the two environments.')
-    .addHelpText('after', ROTATE_HELP);
-  keys
-    .command('rotate')
-    .description('Create a new API key and revoke the old one at once.')
-    .argument('<environment>', 'development or production')
-    .addHelpText('after', ROTATE_HELP)
-    .action(async (environment: string, _options, command: Command) => {
-      const { isEnvironment, rotate } = await import('./cli/keys.ts');
-      if (!isEnvironment(environment)) {
-        command.error(`error: the environment must be development or production, not '${environment}'`);
-      } else done(await rotate(environment));
-    });
+  addKeys(program, done);
+  addMasterKey(program, done);
 
   program
     .command('migrate')
@@ -115,6 +105,7 @@ function buildProgram(done: (code: number) => void): Command {
     });
 
   addConnectors(program, done);
+  addBackup(program, done);
 
   program
     .command('doctor')
@@ -149,29 +140,40 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     });
   connectors
     .command('new')
-    .description('Write a connector file with two actions, to be completed.')
+    .description('Write a connector file with two actions to be completed, or one of an OpenAPI document.')
     .argument('<id>', 'id of the connector: a-z, 0-9 and -')
     .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
+    .option('--openapi <file>', 'OpenAPI document whose operations become the actions')
+    .option('--tag <tag>', 'only operations with this tag; may be repeated', collect)
+    .option('--path <path>', 'only this path; * stands for any characters; may be repeated', collect)
+    .option('--method <method>', 'only this method; may be repeated', collect)
     .addHelpText('after', NEW_HELP)
-    .action(async (id: string, { into }: { into?: string }) => {
+    .action(async (id: string, { into, openapi, tag, path, method }: NewFlags) => {
       const { newConnector } = await import('./cli/connectors-new.ts');
-      done(await newConnector(id, { into }));
+      const include = { tags: tag, paths: path, methods: method };
+      done(await newConnector(id, { into, openapi, include }));
     });
   connectors
     .command('check')
     .description('Check a connector file, and replay the examples.yaml next to it.')
-    .argument('<file>', 'path of a connector.yaml, or of its folder')
+    .argument('<file>', 'path of a connector.yaml, or of its folder, or the id of a connector')
+    .option('--openapi <document>', 'compare the file with the OpenAPI document of the app')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', CHECK_HELP)
-    .action(async (file: string, { json }: { json?: boolean }) => {
+    .action(async (file: string, { openapi, json }: { openapi?: string; json?: boolean }) => {
       const { checkConnector } = await import('./cli/connectors-check.ts');
-      done(await checkConnector(file, { json: json === true }));
+      done(await checkConnector(file, { openapi, json: json === true }));
     });
+  addRecord(connectors, done);
+  addImport(connectors, done);
+}
+
+function addImport(connectors: Command, done: (code: number) => void): void {
   connectors
     .command('import')
     .description('Make a connector of an OpenAPI document (2.0, 3.0 or 3.1, JSON or YAML), or update it.')
     .argument('<file>', 'path of the document; $ref may lead to files in its folder')
-    .requiredOption('--into <folder>', 'folder of connectors; the file is <folder>/<id>/connector.yaml')
+    .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
     .option('--id <id>', "id of the connector (default: made from the document's title)")
     .option('--tag <tag>', 'only operations with this tag; may be repeated', collect)
     .option('--path <path>', 'only this path; * stands for any characters; may be repeated', collect)
@@ -183,11 +185,12 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     .addHelpText('after', IMPORT_HELP)
     .action(async (document: string, options: ImportFlags) => {
       const { importConnector } = await import('./cli/connectors-import.ts');
+      const { folderOf } = await import('./cli/connector-folder.ts');
       const { into, id, tag, path, method, acceptBreaking, overwrite, dryRun, json } = options;
       done(
         await importConnector({
           document,
-          into,
+          into: folderOf(into),
           id,
           include: { tags: tag, paths: path, methods: method },
           acceptBreaking: acceptBreaking === true,
@@ -199,8 +202,63 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     });
 }
 
+function addRecord(connectors: Command, done: (code: number) => void): void {
+  connectors
+    .command('record')
+    .description('Make a live call, and show it as an example without the values of the account.')
+    .argument('<connector.action>', 'the action: my-app.list_items')
+    .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
+    .option('--credential <file>', 'JSON file with the fields of the credential; - reads standard input')
+    .option('--credential-id <id>', 'credential of the store instead of a file')
+    .option('--environment <environment>', 'environment of that credential', 'development')
+    .option('--authentication <type>', 'scheme of the credential, where several have its fields')
+    .option('--input <json>', 'input of the action as JSON, or @ and the path of a file', '{}')
+    .option('--allow-writes', 'also call an action that may change the account')
+    .option('--write', 'append the example to examples.yaml without asking')
+    .addHelpText('after', RECORD_HELP)
+    .action(async (target: string, options: RecordFlags, command: Command) => {
+      const { isEnvironment } = await import('./cli/keys.ts');
+      const { into, credential, credentialId, environment, authentication, input, allowWrites, write } =
+        options;
+      if (!isEnvironment(environment))
+        command.error('error: --environment must be development or production');
+      const { recordConnector } = await import('./cli/connectors-record.ts');
+      done(
+        await recordConnector(target, {
+          into,
+          credential,
+          credentialId,
+          environment,
+          authentication,
+          input,
+          allowWrites: allowWrites === true,
+          write: write === true,
+        }),
+      );
+    });
+}
+
+interface NewFlags {
+  into?: string;
+  openapi?: string;
+  tag?: string[];
+  path?: string[];
+  method?: string[];
+}
+
+interface RecordFlags {
+  into?: string;
+  credential?: string;
+  credentialId?: string;
+  environment: string;
+  authentication?: string;
+  input?: string;
+  allowWrites?: boolean;
+  write?: boolean;
+}
+
 interface ImportFlags {
-  into: string;
+  into?: string;
   id?: string;
   tag?: string[];
   path?: string[];
@@ -243,13 +301,6 @@ Examples:
   $ gatehouse stdio --url https://gatehouse.example.com/mcp/srv_4fK2… \\
       --header 'Authorization: Bearer gh_prod_…' --header 'x-svc-userid: usr_7Ab…'`;
 
-const ROTATE_HELP = `
-The new key is printed on standard output, once. Callers with the old key get 401 within a second.
-
-Examples:
-  $ gatehouse keys rotate development
-  $ gatehouse keys rotate production > /run/secrets/gatehouse-key`;
-
 const MIGRATE_HELP = `
 Examples:
   $ gatehouse migrate
@@ -282,12 +333,28 @@ A running Gatehouse uses the file when it is in its folder GATEHOUSE_CONNECTORS,
 
 Examples:
   $ gatehouse connectors new my-app
-  $ gatehouse connectors new my-app --into connectors`;
+  $ gatehouse connectors new my-app --into connectors
+  $ gatehouse connectors new crm --openapi api.json --tag contacts`;
 
 const CHECK_HELP = `
+--openapi compares paths, parameters, values, required members, scopes and answers. A difference that you accept has a
+comment at the end of its line, or above it: # openapi: the document of 2021 does not have it yet
+
 Examples:
   $ gatehouse connectors check data/connectors/sandbox/connector.yaml
-  $ gatehouse connectors check my-app/connector.yaml --json`;
+  $ gatehouse connectors check my-app/connector.yaml --json
+  $ gatehouse connectors check my-app --openapi openapi.yaml`;
+
+const RECORD_HELP = `
+Replaces ids, names, texts, amounts, dates, addresses and keys; equal values stay equal, and lengths and formats stay.
+Words that the connector file compares stay, and so do numbers below 1,000. Read the example before it is written: a
+one-word status of the app is shown as it is.
+--credential-id reads the store of GATEHOUSE_HOME or DATABASE_URL, and renews tokens that are due.
+
+Examples:
+  $ gatehouse connectors record my-app.list_items --credential key.json --input '{"limit": 2}'
+  $ pass show my-app | gatehouse connectors record my-app.get_item --credential - --input '{"itemId": "i1"}' --write
+  $ gatehouse connectors record my-app.list_items --credential-id cred_7Ab…`;
 
 const IMPORT_HELP = `
 Prints which operations were left out and why, and which parts were approximated. A second import keeps the names of
@@ -295,6 +362,7 @@ actions and the changes in <folder>/<id>/overlay.yaml, and prints the difference
 callers, and nothing was written.
 
 Examples:
+  $ gatehouse connectors import petstore.yaml
   $ gatehouse connectors import petstore.yaml --into my-connectors
   $ gatehouse connectors import api.json --into my-connectors --id crm --tag contacts --method GET
   $ gatehouse connectors import api.json --into my-connectors --id crm --accept-breaking`;

@@ -20,6 +20,7 @@ const ALLOWED: Record<string, string[]> = {
   runtime: ['lib', 'store', 'config.ts', 'base.ts'],
   identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts', 'runtime'],
   upstream: ['lib', 'connectors', 'base.ts', 'runtime'],
+  files: ['lib', 'store', 'crypto', 'base.ts', 'identity'],
   credentials: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'runtime', 'identity', 'upstream'],
   servers: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity'],
   actions: [
@@ -31,6 +32,7 @@ const ALLOWED: Record<string, string[]> = {
     'runtime',
     'identity',
     'upstream',
+    'files',
     'credentials',
     'servers',
   ],
@@ -67,7 +69,8 @@ const ALLOWED: Record<string, string[]> = {
     'outbox',
     'sources',
   ],
-  custom: ['lib', 'store', 'connectors', 'base.ts', 'runtime'],
+  backup: ['lib', 'store', 'crypto', 'config.ts', 'identity'],
+  custom: ['lib', 'store', 'connectors', 'openapi', 'base.ts', 'runtime'],
   remote: ['lib', 'store', 'connectors', 'base.ts', 'runtime', 'upstream', 'credentials', 'custom'],
   'http/context.ts': ['remote', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
   'http/server': [
@@ -87,6 +90,7 @@ const ALLOWED: Record<string, string[]> = {
     'base.ts',
     'runtime',
     'identity',
+    'files',
     'credentials',
     'servers',
     'actions',
@@ -109,8 +113,10 @@ const ALLOWED: Record<string, string[]> = {
     'store',
     'connectors',
     'base.ts',
+    'runtime',
     'identity',
     'upstream',
+    'files',
     'credentials',
     'servers',
     'actions',
@@ -148,6 +154,7 @@ const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^express$/, allowed: /^(http\/|sandbox\/|lib\/express-errors\.ts)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
   { package: /^sax$/, allowed: /^lib\/xml\.ts$/ },
+  { package: /^age-encryption$/, allowed: /^backup\// },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];
 

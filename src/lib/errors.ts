@@ -35,6 +35,8 @@ export const ERROR_CODES = {
   connect_session_taken: { status: 403, rpc: -32003 },
   connect_session_not_found: { status: 404, rpc: -32602 },
   connect_session_expired: { status: 410, rpc: -32602 },
+  key_not_found: { status: 404, rpc: -32602 },
+  file_not_found: { status: 404, rpc: -32602 },
   record_not_found: { status: 404, rpc: -32602 },
   field_mapping_not_found: { status: 404, rpc: -32602 },
   workflow_not_found: { status: 404, rpc: -32602 },
@@ -47,7 +49,11 @@ export const ERROR_CODES = {
   not_acceptable: { status: 406, rpc: -32600 },
   limit_reached: { status: 409, rpc: -32600 },
   connector_exists: { status: 409, rpc: -32600 },
+  breaking_changes: { status: 409, rpc: -32600 },
   server_exists: { status: 409, rpc: -32600 },
+  key_exists: { status: 409, rpc: -32600 },
+  key_rotating: { status: 409, rpc: -32600 },
+  environment_key: { status: 409, rpc: -32600 },
   user_exists: { status: 409, rpc: -32600 },
   subscription_exists: { status: 409, rpc: -32602 },
   subscription_disabled: { status: 409, rpc: -32602 },
@@ -149,16 +155,20 @@ const MAX_FAULTS = 50;
 /** Longest field name in a fault, characters. */
 const MAX_FIELD = 200;
 
-/** Returns the faults of a value that was parsed with `reportInput`, by dotted path below `below`. */
+export const UNKNOWN_MEMBER = 'is not a known member';
+
+/** Returns the faults of a value that was parsed with FOR_FAULTS, by dotted path below `below`. */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], below = ''): Fault[] {
   return issues.flatMap((issue) => {
     const at = [below, ...issue.path].filter((part) => part !== '').join('.');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         field: (at ? `${at}.${key}` : key).slice(0, MAX_FIELD),
-        rule: 'is not a known member',
+        rule: issue.message.startsWith(UNKNOWN_MEMBER) ? issue.message : UNKNOWN_MEMBER,
       }));
     }
+    const [ofKey] = issue.code === 'invalid_key' ? issue.issues : [];
+    if (ofKey) return [{ field: at.slice(0, MAX_FIELD), rule: ofKey.message }];
     const isMissing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
     return [{ field: at || '(whole)', rule: isMissing ? 'is required' : issue.message }];
   });

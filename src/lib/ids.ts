@@ -23,6 +23,7 @@ type Kind =
   | 'map'
   | 'exe'
   | 'res'
+  | 'file'
   | 'key'
   | 'aud'
   | 'wf'

@@ -63,7 +63,7 @@ export function nameKey(name: string): string {
 }
 
 /** Returns the names that a wrong one may have meant, nearest first, at most three. */
-function nearestNames(name: string, candidates: Iterable<string>): string[] {
+export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const key = nameKey(name.slice(0, MAX_WORD));
   const stems = new Set(wordsOf(name.slice(0, MAX_WORD)).map(stemOf));
   const like = [...candidates]
@@ -76,8 +76,12 @@ function nearestNames(name: string, candidates: Iterable<string>): string[] {
 
 /** Returns a question that proposes names, with a blank before it; empty where none is near. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
-  const near = nearestNames(name, candidates).map((one) => `"${one}"`);
-  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+  return questionOf(nearestNames(name, candidates));
+}
+
+/** Returns the question whether one of these names was meant, with a blank before it; empty without names. */
+export function questionOf(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` Did you mean ${names.map((one) => `"${one}"`).join(' or ')}?`;
 }
 
 /** Returns 2 for the same name, 1.5 for one wrong letter, else the proportion of shared words. */

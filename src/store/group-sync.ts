@@ -1,6 +1,7 @@
-import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreUnavailable } from '../lib/errors.ts';
+import { syncFolder } from '../lib/folders.ts';
 
 /**
  * A fast disk is synced on the event loop, because the way through a thread and back costs about as much as the sync.
@@ -33,7 +34,7 @@ export function diskOf(path: string): Disk {
     if (fd !== undefined) return fd;
     fd = openSync(path, 'r+');
     // The file may be new, and its folder stores its name.
-    if (process.platform !== 'win32') syncFolder(dirname(path));
+    syncFolder(dirname(path));
     return fd;
   };
   return {
@@ -43,15 +44,6 @@ export function diskOf(path: string): Disk {
       if (fd !== undefined) closeSync(fd);
     },
   };
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 /** Shares one sync among several commits. */

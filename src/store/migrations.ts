@@ -5,6 +5,7 @@ import {
   oauthAppFields,
   oneAccountOneCredential,
   presence,
+  unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
 import {
@@ -16,9 +17,11 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
-import { boundOrigins, customConnectors, remoteServers } from './migration-connectors.ts';
-import { events } from './migration-events.ts';
+import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
+import { events, manualHooks } from './migration-events.ts';
+import { files } from './migration-files.ts';
 import { foundation } from './migration-foundation.ts';
+import { namedKeys } from './migration-keys.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
@@ -64,4 +67,9 @@ export const MIGRATIONS: Migration[] = [
   { name: 'custom connectors', up: customConnectors },
   { name: 'bound origins', up: boundOrigins },
   { name: 'remote servers', up: remoteServers },
+  { name: 'files', up: files },
+  { name: 'connector overlays', up: connectorOverlays },
+  { name: 'unchosen grants', up: unchosenGrants },
+  { name: 'named keys', up: namedKeys },
+  { name: 'manual hooks', up: manualHooks },
 ];

@@ -1,5 +1,6 @@
 import type { ConnectorTables } from './schema-connectors.ts';
 import type { EventTables } from './schema-events.ts';
+import type { FileTables } from './schema-files.ts';
 import type { WorkflowTables } from './schema-workflows.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { Environment } from './environments.ts';
@@ -7,16 +8,26 @@ import type { Environment } from './environments.ts';
 /*
  * One set of column types for both databases: times are epoch milliseconds, flags 0 or 1, JSON and sealed boxes text.
  */
-export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
+export interface Tables extends ConnectorTables, EventTables, FileTables, WorkflowTables {
   secrets: { name: string; sealed: string; created_at: number };
   api_keys: {
     key_id: string;
     environment: Environment;
     hash: string;
     last_four: string;
+    /** Null for the keys of the environments, which have all scopes. */
     scopes: string | null;
     created_at: number;
     revoked_at: number | null;
+    /** Null for the keys of the environments. */
+    name: string | null;
+    /** The name in lower case while the key is not revoked; unique in the environment. */
+    name_key: string | null;
+    expires_at: number | null;
+    last_used_at: number | null;
+    /** The hash before the last rotation; valid until `previous_expires_at`. */
+    previous_hash: string | null;
+    previous_expires_at: number | null;
   };
   signing_keys: {
     kid: string;
@@ -147,7 +158,7 @@ export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
     via: 'link' | 'modal';
     /** Hash of the first browser that opened it; other browsers are refused. */
     browser_hash: string | null;
-    status: 'open' | 'authorizing' | 'succeeded' | 'failed';
+    status: 'open' | 'authorizing' | 'choosing' | 'succeeded' | 'failed';
     /** `{credentialId}`, or `{error, message}`. */
     outcome: string | null;
     expires_at: number;
@@ -187,6 +198,15 @@ export interface Tables extends ConnectorTables, EventTables, WorkflowTables {
     connector_id: string;
     type: string;
     /** PKCE verifier, and the fields that were asked for before the consent. */
+    sealed: string;
+    expires_at: number;
+    created_at: number;
+  };
+  /** Tokens of a consent that reaches several accounts, until the person has chosen one. */
+  unchosen_grants: {
+    session_id: string;
+    connector_id: string;
+    /** Tokens, entered fields, the accounts to choose from, and the origins of the connector. */
     sealed: string;
     expires_at: number;
     created_at: number;

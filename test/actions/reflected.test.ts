@@ -194,7 +194,10 @@ test('a file holds no secret, and a binary one keeps its length', async () => {
   const text = await run('api_key', 'read_text');
   expect(text.at('data.text')).toMatch(/^key: .*\[secret\]/);
   const binary = await run('api_key', 'read_binary');
-  const bytes = Buffer.from(binary.text('data.base64'), 'base64');
+  const file = await fetch(`${shop.service.url}/files/${binary.text('data.fileId')}?userId=${shop.userId}`, {
+    headers: { authorization: `Bearer ${shop.service.developmentKey}`, 'x-api-version': '2025-09' },
+  });
+  const bytes = Buffer.from(await file.arrayBuffer());
   expect(bytes.length).toBe(binary.at('data.size'));
   expect(bytes.toString('latin1')).toContain('*'.repeat(Buffer.byteLength(KEY)));
   expect(leaks([bytes.toString(), ...given])).toEqual([]);

@@ -46,6 +46,7 @@ const OWNERS: Record<string, string> = {
   connect_sessions: 'connect session',
   servers: 'server',
   results: 'result',
+  files: 'file',
   sources: 'source',
   subscriptions: 'subscription',
   events: 'event',

@@ -108,7 +108,10 @@ describe('connectors', () => {
     });
     const page = await service.call('GET', '/connectors/shop/actions?limit=2&offset=10');
     expect(page.body).toMatchObject({
-      data: [{ actionId: 'delete_thing', effect: 'destructive', pagination: null }],
+      data: [
+        { actionId: 'delete_thing', effect: 'destructive', pagination: null },
+        { actionId: 'request', raw: true },
+      ],
       pagination: { hasMore: false },
     });
     expect((await service.call('GET', '/connectors/nope')).text('code')).toBe('connector_not_found');

@@ -35,6 +35,7 @@ const BODIES: Record<string, unknown> = {
   createUnifiedUser: { username: 'somebody else' },
   updateUser: { metadata: {} },
   putSettings: {},
+  createKey: { name: 'isolation', scopes: ['servers:read'] },
   putFieldMapping: { scope: 'commerce/orders', fields: {} },
   createConnectSession: {},
   createModalSession: {},
@@ -67,6 +68,7 @@ let connectionId: string;
 let subscriptionId: string;
 let workflowId: string;
 let runId: string;
+let keyId: string;
 
 beforeAll(async () => {
   service = await startService({
@@ -93,6 +95,7 @@ beforeAll(async () => {
     })
   ).text('credentialId');
   subscriptionId = await newSubscription('http://127.0.0.1:9/kept');
+  keyId = await newKey();
   workflowId = await newWorkflow();
   await service.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, { body: {} });
   const run = await service.call('POST', `/workflows/${workflowId}/run?userId=${userId}`);
@@ -145,7 +148,16 @@ describe('with the JWT of a user', () => {
 });
 
 /** Owned things: their path parameter, and ids that other callers try. */
-const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId', 'workflowId', 'runId'];
+const OWNED = [
+  'serverId',
+  'userId',
+  'credentialId',
+  'subscriptionId',
+  'deliveryId',
+  'workflowId',
+  'runId',
+  'keyId',
+];
 describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
   const owned = routes.filter((route) => takesKeys(route) && lastParameter(route) === parameter);
 
@@ -328,6 +340,7 @@ async function request(
     subscriptionId,
     workflowId,
     runId,
+    keyId,
     version: '1',
     a: '1',
     b: '1',
@@ -379,6 +392,11 @@ async function newSubscription(address: string): Promise<string> {
   return made.text('subscriptionId');
 }
 
+async function newKey(): Promise<string> {
+  const body = { name: `isolation ${Math.random()}`, scopes: ['servers:read'] };
+  return (await service.call('POST', '/api/keys', { body })).text('keyId');
+}
+
 async function deletedId(parameter: string): Promise<string> {
   if (parameter === 'serverId') {
     const id = (
@@ -402,6 +420,11 @@ async function deletedId(parameter: string): Promise<string> {
     await service.call('DELETE', `/webhooks/${id}`);
     return id;
   }
+  if (parameter === 'keyId') {
+    const id = await newKey();
+    await service.call('DELETE', `/api/keys/${id}`);
+    return id;
+  }
   if (parameter === 'workflowId') {
     const id = await newWorkflow();
     await service.call('DELETE', `/workflows/${id}`);
@@ -422,7 +445,7 @@ async function deletedId(parameter: string): Promise<string> {
 /** Returns status and body without the request id and the id that was asked for. */
 function neutral(answer: Answer): unknown {
   const text = JSON.stringify(answer.body).replaceAll(
-    /"[^"]*(srv|usr|cred|sub|msg|wf|run)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg|wf|run)_\w+\\"/g,
+    /"[^"]*(srv|usr|cred|sub|msg|wf|run|key)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg|wf|run|key)_\w+\\"/g,
     (found) => found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
   );
   return {

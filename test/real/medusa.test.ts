@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { connectClient } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
+import { storeFile } from '../support/files.ts';
 import { install, UNREACHABLE } from './install.ts';
 import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
 
@@ -140,6 +141,18 @@ test('an order is drafted and placed over MCP and read over REST', async () => {
     total: 30,
     items: [{ title: 'Mug', quantity: 3 }],
   });
+});
+
+test('a file is uploaded, read back byte for byte, and deleted', async () => {
+  const content = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 251));
+  const fileId = await storeFile(service, { userId, content });
+  const made = await execute('upload_file', { file: { fileId, name: 'mug.bin' } });
+  const address = new URL(made.text('data.url'));
+  const read = await fetch(new URL(address.pathname, medusa.url));
+  expect(Buffer.from(await read.arrayBuffer()).equals(content)).toBe(true);
+  const uploadId = made.text('data.id');
+  expect((await execute('get_file', { uploadId })).at('data.url')).toBe(made.at('data.url'));
+  expect((await execute('delete_file', { uploadId })).at('data.deleted')).toBe(true);
 });
 
 test('a refusal of the third party is quoted over REST and over MCP', async () => {

@@ -8,7 +8,8 @@ import { startProgram } from './process.ts';
 
 /* A real Parse Server over a database of its own. */
 
-const SERVER = `import express from 'express';
+const SERVER = `import FilesAdapter from '@parse/fs-files-adapter';
+import express from 'express';
 import { ParseServer } from 'parse-server';
 
 const { PORT, DATABASE_URL, KEYS } = process.env;
@@ -18,6 +19,8 @@ const server = new ParseServer({
   serverURL: 'http://127.0.0.1:' + PORT + '/parse',
   masterKeyIps: ['127.0.0.1'],
   allowClientClassCreation: true,
+  filesAdapter: new FilesAdapter(),
+  fileUpload: { enableForPublic: true },
   cloud: (Parse) => Parse.Cloud.define('greet', ({ params }) => 'Hello ' + params.name),
   logLevel: 'error',
   silent: true,

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ExecuteContext } from '../../src/actions/execute.ts';
+import { readConfig } from '../../src/config.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import type { AccountChanges } from '../../src/credentials/ports.ts';
@@ -64,6 +65,7 @@ async function open(
   const executions = createExecutionLog({ db, clock, log });
   const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
   return {
+    config: readConfig({}),
     db,
     clock,
     log,

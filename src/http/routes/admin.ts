@@ -3,7 +3,6 @@ import type { Base } from '../../base.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS } from '../../outbox/operator-events.ts';
 import { setEventsAddress } from '../../subscriptions/operator-address.ts';
 import { listAudit } from '../../runtime/audit.ts';
-import { rotateApiKey } from '../../identity/api-keys.ts';
 import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
@@ -33,6 +32,7 @@ const auditEntry = z
     at: time,
     requestId: z.string(),
     caller: z.string(),
+    keyName: z.string().nullable(),
     operation: z.string(),
     target: z.string().nullable(),
     status: z.int(),
@@ -107,28 +107,6 @@ export const putSettingsRoute = defineRoute({
   },
 });
 
-export const rotateKeyRoute = defineRoute({
-  method: 'POST',
-  path: '/api/keys/rotate',
-  operationId: 'rotateKey',
-  tag: 'Administration',
-  summary: 'Rotate the API key of the environment',
-  description: 'Revokes the key that made this request and every other full key of its environment at once.',
-  auth: 'api_key',
-  scope: 'keys:write',
-  success: {
-    status: 200,
-    description: 'The new key, shown here only.',
-    schema: z.object({ environment: z.enum(['development', 'production']), apiKey: z.string() }),
-  },
-  audited: true,
-  async handler({ context, caller }) {
-    const apiKey = await rotateApiKey(context, caller.environment);
-    context.callers.forget();
-    return { body: { environment: caller.environment, apiKey } };
-  },
-});
-
 export const listAuditRoute = defineRoute({
   method: 'GET',
   path: '/api/audit',
@@ -153,6 +131,7 @@ export const listAuditRoute = defineRoute({
       at: isoTime(entry.at),
       requestId: entry.request_id,
       caller: entry.caller,
+      keyName: entry.key_name,
       operation: entry.operation,
       target: entry.target,
       status: entry.status,

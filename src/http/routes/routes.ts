@@ -2,21 +2,27 @@ import * as admin from './admin.ts';
 import { executeBatchRoute } from './batch.ts';
 import * as connect from './connect.ts';
 import * as connectAccounts from './connect-accounts.ts';
+import * as connectionWebhook from './connection-webhook.ts';
+import * as connectChoice from './connect-choice.ts';
 import * as connectLinks from './connect-links.ts';
 import * as connectors from './connectors.ts';
 import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './executions.ts';
+import * as files from './files.ts';
 import * as health from './health.ts';
 import * as oauthApps from './oauth-apps.ts';
 import type { Route } from '../server/route.ts';
+import * as keys from './keys.ts';
 import { oauthCallbackRoute } from './oauth-callback.ts';
 import { protectedResourceRoute } from './protected-resource.ts';
 import { listServerToolsRoute } from './server-tools.ts';
 import * as servers from './servers.ts';
 import { simulateRoute } from './simulate.ts';
 import * as toolDefinitions from './tool-definitions.ts';
+import * as fieldMappings from './field-mappings.ts';
 import * as unified from './unified.ts';
+import * as unifiedWrites from './unified-writes.ts';
 import * as users from './users.ts';
 import * as hooks from './hooks.ts';
 import * as deliveries from './webhook-deliveries.ts';
@@ -26,7 +32,9 @@ import * as runLists from './workflow-run-lists.ts';
 import * as runs from './workflow-runs.ts';
 import * as starters from './workflow-starters.ts';
 import * as workflows from './workflows.ts';
-import { clientMetadataRoute, reimportConnectorRoute } from './remote-servers.ts';
+import { deleteOverlayRoute, getOverlayRoute, putOverlayRoute } from './connector-overlays.ts';
+import { reimportConnectorRoute } from './reimport.ts';
+import { clientMetadataRoute } from './remote-servers.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [
@@ -56,6 +64,9 @@ export const ROUTES: Route[] = [
   connectors.getActionRoute,
   connectors.executeActionRoute,
   executeBatchRoute,
+  files.uploadFileRoute,
+  files.getFileRoute,
+  files.deleteFileRoute,
   custom.createCustomConnectorRoute,
   custom.listCustomConnectorsRoute,
   custom.getCustomConnectorRoute,
@@ -65,6 +76,9 @@ export const ROUTES: Route[] = [
   custom.getConnectorVersionRoute,
   custom.diffConnectorVersionsRoute,
   reimportConnectorRoute,
+  getOverlayRoute,
+  putOverlayRoute,
+  deleteOverlayRoute,
   clientMetadataRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
@@ -72,26 +86,34 @@ export const ROUTES: Route[] = [
   credentials.updateCredentialRoute,
   credentials.deleteCredentialRoute,
   credentials.checkCredentialRoute,
+  connectionWebhook.getConnectionWebhookRoute,
+  connectionWebhook.setUpConnectionWebhookRoute,
+  connectionWebhook.deleteConnectionWebhookRoute,
   oauthApps.putOAuthAppRoute,
   oauthApps.getOAuthAppRoute,
   oauthApps.deleteOAuthAppRoute,
   connectLinks.reconnectCredentialRoute,
   connectLinks.createConnectSessionRoute,
+  connectChoice.getUserConnectSessionRoute,
+  connectChoice.chooseUserAccountRoute,
   connect.createModalSessionRoute,
   connect.openConnectLinkRoute,
   connect.getConnectSessionRoute,
   connect.submitConnectFormRoute,
   connect.authorizeConnectRoute,
   connect.cancelConnectRoute,
+  connectChoice.chooseConnectAccountRoute,
   connectAccounts.listAccountsRoute,
   connectAccounts.markAccountRoute,
   connectAccounts.disconnectAccountRoute,
   oauthCallbackRoute,
   unified.listUnifiedRoute,
   unified.getUnifiedRoute,
-  unified.putFieldMappingRoute,
-  unified.listFieldMappingsRoute,
-  unified.deleteFieldMappingRoute,
+  unifiedWrites.createUnifiedRoute,
+  unifiedWrites.updateUnifiedRoute,
+  fieldMappings.putFieldMappingRoute,
+  fieldMappings.listFieldMappingsRoute,
+  fieldMappings.deleteFieldMappingRoute,
   webhooks.createSubscriptionRoute,
   webhooks.listSubscriptionsRoute,
   webhooks.getSubscriptionRoute,
@@ -138,7 +160,11 @@ export const ROUTES: Route[] = [
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,
-  admin.rotateKeyRoute,
+  keys.createKeyRoute,
+  keys.listKeysRoute,
+  keys.rotateKeyRoute,
+  keys.rotateNamedKeyRoute,
+  keys.revokeKeyRoute,
   admin.listAuditRoute,
   health.healthRoute,
   health.readyRoute,

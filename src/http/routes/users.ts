@@ -10,6 +10,7 @@ import {
 } from '../../identity/users.ts';
 import { issueUserToken } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { deleteFilesOf } from '../../files/delete-files.ts';
 import { deleteUserWithCredentials } from '../../credentials/user-gone.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
@@ -124,7 +125,7 @@ export const deleteUserRoute = defineRoute({
   operationId: 'deleteUser',
   summary: 'Delete an end user',
   description:
-    'Also deletes credentials, owned MCP servers and stored results. Tokens are revoked where the app supports it. ' +
+    'Also deletes credentials, files, owned MCP servers and stored results. Tokens are revoked where the app supports it. ' +
     'Executions keep only the id.',
   scope: 'users:write',
   success: deleted('userId', 'The user is deleted.'),
@@ -133,6 +134,7 @@ export const deleteUserRoute = defineRoute({
   async handler({ context, caller, params: { userId } }) {
     await requireUser(context.db, caller.environment, userId);
     await endListening(context, { userId });
+    await deleteFilesOf(context.db, { environment: caller.environment, userId });
     await deleteUserWithCredentials(context, caller.environment, userId);
     context.callers.forget();
     context.servers.forget();

@@ -1,5 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import express, { type Express, type Request, type Response, type Router } from 'express';
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
@@ -190,9 +192,24 @@ async function preflight(
 /** Writes a large answer in steps, because an action may return 10 MiB. */
 async function sendReply({ throttle }: Context, res: ServerResponse, reply: Reply): Promise<void> {
   const { body } = reply;
+  if (body instanceof Readable) return sendStream(res, { ...reply, body });
   if (typeof body === 'string' || Buffer.isBuffer(body)) return send(res, reply);
   const text = await jsonText(body, throttle.pause);
   send(res, { ...reply, body: text, headers: { ...JSON_TYPE, ...reply.headers } });
+}
+
+/** Writes a stream. A failure in the middle closes the connection, so that the client sees an incomplete answer. */
+async function sendStream(
+  res: ServerResponse,
+  { status = 200, body, headers = {} }: Reply & { body: Readable },
+): Promise<void> {
+  res.writeHead(status, { 'Cache-Control': 'no-store', ...headers });
+  if (res.req.method === 'HEAD') {
+    body.destroy();
+    res.end();
+    return;
+  }
+  await pipeline(body, res);
 }
 
 function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {

@@ -27,6 +27,8 @@ const ALIKE: Record<string, string> = {
   InstallationWithHook: 'Installation',
   RunDetails: 'Run',
   createWorkflow: 'Workflow',
+  ApiKeyWithSecret: 'ApiKey',
+  createKey: 'ApiKey',
 };
 
 /**

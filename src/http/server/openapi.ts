@@ -13,6 +13,7 @@ const TAGS: Record<string, string> = {
   Users: 'End users and their JWTs.',
   Connectors: 'The supported apps, and what their credentials need.',
   Actions: 'Actions of apps, and how to run them.',
+  Files: 'Files of end users, as input and output of actions.',
   Credentials: 'Accounts of end users at apps.',
   'Custom connectors': 'Apps that you add to an environment while the service runs.',
   'OAuth apps': 'Client ids and secrets that you registered at apps.',

@@ -7,8 +7,9 @@ import type { Scope } from '../../identity/scopes.ts';
 import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/request.ts';
 import { browserOf } from './browser.ts';
 import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../lib/errors.ts';
+import { FOR_FAULTS } from '../../lib/for-faults.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../../lib/http-body.ts';
+import { jsonFromBody, MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
 import { recordAudit } from '../../runtime/audit.ts';
 import type { Environment } from '../../store/environments.ts';
 
@@ -24,11 +25,18 @@ export interface RouteInput<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
+  /** The body of a route with `largeBody` that is longer than other bodies may be, unparsed. */
+  largeBody: Buffer | undefined;
   /**
    * Reads the raw body of a route with `rawBody`. The handler calls it after its own checks.
    * @throws GatehouseError as readBytes().
    */
   readRaw(room?: HeldRoom): Promise<Buffer>;
+  /**
+   * Returns the raw body of a route with `rawBody` as it arrives.
+   * @throws GatehouseError as streamBytes().
+   */
+  streamRaw(): AsyncIterable<Buffer>;
   /** The existing user of x-svc-userid or of the JWT; undefined when the route allows none. */
   userId: string | undefined;
   /** Returns a request header by its lower-case name. */
@@ -46,8 +54,11 @@ export interface OwnedTarget<Params> {
 
 export interface Reply {
   status?: number;
+  /** Texts, buffers and streams are sent unchanged, other values as JSON. */
   body: unknown;
   headers?: Record<string, string>;
+  /** Id of the target for the audit log, where the path does not hold it. */
+  auditTarget?: string;
 }
 
 export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_browser';
@@ -101,6 +112,11 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   body?: B;
   /** The body is passed on unparsed, up to `maxBytes`, when the handler reads it. */
   rawBody?: { maxBytes: number; description: string; example: string };
+  /**
+   * A longer body is passed on unparsed, up to `maxBytes`, because parsing it would block the event loop. `body` is
+   * then this value.
+   */
+  largeBody?: { maxBytes: number; body: z.output<B> };
   /** The success answer: status, description and schema. */
   success: Answer;
   /** A second success answer, for an operation with two. */
@@ -152,6 +168,7 @@ export function defineRoute<
       const caller = await authenticate(context, spec.auth, request.req);
       if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
       let status = 500;
+      let target = auditTarget(request.params);
       try {
         if (spec.auth !== 'none')
           await assertOrigin(context, request.req, { caller, cors: spec.cors === true });
@@ -159,7 +176,9 @@ export function defineRoute<
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
-        const body = spec.rawBody ? undefined : await readJson(bodyShape, request.req);
+        const { body, largeBody } = spec.rawBody
+          ? NO_INPUT
+          : await readJson(bodyShape, request.req, spec.largeBody);
         const userId = await resolveUser(context, request.req, { caller, rule: spec.user });
         // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {
@@ -175,12 +194,15 @@ export function defineRoute<
           caller,
           requestId: request.requestId,
           ...checked,
+          largeBody,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
+          streamRaw: () => streamBytes(request.req, spec.rawBody?.maxBytes ?? 0),
           userId,
           header: (name) => headerText(request.req, name),
           signal: request.signal,
         });
         status = reply.status ?? spec.success.status;
+        target ??= reply.auditTarget;
         return { ...reply, status };
       } catch (error) {
         if (error instanceof GatehouseError) status = error.status;
@@ -192,7 +214,7 @@ export function defineRoute<
             requestId: request.requestId,
             caller: caller.label,
             operation: spec.operationId,
-            target: auditTarget(request.params),
+            target,
             status,
           });
         }
@@ -290,10 +312,19 @@ async function resolveUser(
  * are rejected.
  */
 const NO_BODY = NOTHING.optional();
+const NO_BYTES = Buffer.alloc(0);
+const NO_INPUT = { body: undefined, largeBody: undefined };
 
-async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknown> {
-  const text = hasBody(req) ? await readBody(req, BODY_BYTES) : '';
-  if (text === '') return parse(schema, schema.safeParse(undefined).success ? undefined : {}, 'The body');
+async function readJson(
+  schema: z.ZodType,
+  req: IncomingMessage,
+  large: RouteFacts['largeBody'],
+): Promise<{ body: unknown; largeBody: Buffer | undefined }> {
+  const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? BODY_BYTES) : NO_BYTES;
+  if (bytes.length === 0) {
+    const nothing = schema.safeParse(undefined).success ? undefined : {};
+    return { body: parse(schema, nothing, 'The body'), largeBody: undefined };
+  }
   const type = headerText(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/json' && !type.endsWith('+json')) {
     throw new GatehouseError(
@@ -301,7 +332,8 @@ async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknow
       `The Content-Type is ${type.slice(0, 80)}. Send the body as application/json.`,
     );
   }
-  return parse(schema, jsonFromBody(text), 'The body');
+  if (large && bytes.length > BODY_BYTES) return { body: large.body, largeBody: bytes };
+  return { body: parse(schema, jsonFromBody(bytes.toString('utf8')), 'The body'), largeBody: undefined };
 }
 
 /** Returns whether a request has a body. A request without these headers has none (RFC 9112 section 6.3). */
@@ -311,7 +343,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 /** Returns the parsed value. @throws GatehouseError `invalid_request` that lists each fault by field. */
 function parse(schema: z.ZodType, value: unknown, where: string): unknown {
-  const parsed = schema.safeParse(value, { reportInput: true });
+  const parsed = schema.safeParse(value, FOR_FAULTS);
   if (parsed.success) return parsed.data;
   throw invalidRequest(faultsOf(parsed.error.issues), where);
 }
