@@ -136,7 +136,10 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     // The first registration was replaced and stored. The other two are still the old ones.
     expect(app.hooks.map(({ id }) => id)).toEqual(['h2', 'h3', 'h4']);
     expect(await app.announce('made', order('o1'))).toBe(200);
-    expect(await app.announce('changed', order('o1', clock.now() + 1, { total: '2.00' }))).toBe(200);
+    const changed = order('o1', clock.now() + 1, { total: '2.00' });
+    expect(await app.announce('changed', changed)).toBe(200);
+    // The inventory may be due too. It would report an order that the app does not list as deleted.
+    app.orders = [changed];
     clock.advance(5 * MINUTE);
     await app.look('jobs');
     expect(app.hooks.map(({ id }) => id)).toEqual(['h4', 'h5', 'h6']);
