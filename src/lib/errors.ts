@@ -44,6 +44,7 @@ export const ERROR_CODES = {
   starter_not_found: { status: 404, rpc: -32602 },
   installation_not_found: { status: 404, rpc: -32602 },
   run_not_found: { status: 404, rpc: -32602 },
+  execution_not_found: { status: 404, rpc: -32602 },
   session_not_found: { status: 404, rpc: -32001 },
   method_not_allowed: { status: 405, rpc: -32600 },
   not_acceptable: { status: 406, rpc: -32600 },

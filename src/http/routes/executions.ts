@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { listExecutions } from '../../actions/executions.ts';
+import { findExecution, listExecutions } from '../../actions/executions.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
 import type { Tables } from '../../store/schema.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, instant, pageOf, time, toCursorPage } from '../server/shapes.ts';
@@ -16,7 +17,7 @@ const execution = z
     requestId: z.string(),
     caller: z
       .string()
-      .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio or run:<runId>.' }),
+      .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio, cli or run:<runId>.' }),
     serverId: z.string().nullable(),
     userId: z.string().nullable(),
     connectorId: z.string(),
@@ -62,6 +63,27 @@ export const listExecutionsRoute = defineRoute({
       environment: caller.environment,
     });
     return { body: toCursorPage(executions.map(view), end) };
+  },
+});
+
+export const getExecutionRoute = defineRoute({
+  method: 'GET',
+  path: '/api/executions/{executionId}',
+  operationId: 'getExecution',
+  tag: 'Executions',
+  summary: 'Read an execution',
+  auth: 'api_key',
+  scope: 'executions:read',
+  params: z.strictObject({ executionId: z.string() }),
+  success: { status: 200, description: 'The execution.', schema: execution },
+  errors: ['execution_not_found'],
+  async handler({ context, caller, params: { executionId } }) {
+    const row = await findExecution(context.db, caller.environment, executionId);
+    if (row) return { body: view(row) };
+    throw new GatehouseError(
+      'execution_not_found',
+      `There is no execution "${executionId.slice(0, 64)}". Executions are kept for 90 days.`,
+    );
   },
 });
 

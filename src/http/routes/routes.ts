@@ -158,6 +158,7 @@ export const ROUTES: Route[] = [
   starters.getStarterRoute,
   starters.createFromStarterRoute,
   executions.listExecutionsRoute,
+  executions.getExecutionRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,
   keys.createKeyRoute,
