@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addBackup } from './cli/backup-commands.ts';
+import { addCompletion } from './cli/completion-commands.ts';
+import { addData } from './cli/data-commands.ts';
 import { faultLines } from './cli/faults.ts';
 import { addKeys } from './cli/keys-commands.ts';
 import { addMasterKey } from './cli/master-key-commands.ts';
@@ -104,6 +106,7 @@ function buildProgram(done: (code: number) => void): Command {
       else done(await listen(checked));
     });
 
+  addData(program, done);
   addConnectors(program, done);
   addBackup(program, done);
 
@@ -116,6 +119,7 @@ function buildProgram(done: (code: number) => void): Command {
       const { doctor } = await import('./cli/doctor.ts');
       done(await doctor({ json: json === true }));
     });
+  addCompletion(program, done);
   return program;
 }
 

@@ -17,7 +17,7 @@ let agent: Agent | undefined;
 export async function callRemote(
   url: string,
   options: {
-    method: 'GET' | 'POST' | 'DELETE';
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE';
     headers: Record<string, string>;
     body?: string;
     signal?: AbortSignal;

@@ -1,0 +1,202 @@
+import { asObject, type Json, type JsonObject } from '../lib/json.ts';
+import { CommandError } from './faults.ts';
+import type { Request, Service } from './service.ts';
+import { membersOf, shortTime, tableOf, textOf, type Column } from './table.ts';
+
+/** A kind of record that the command line lists and shows. */
+export interface Kind {
+  /** Word of the command: `servers`. */
+  name: string;
+  /** Path of the list, and of one record below it. */
+  path(options: Filters): string;
+  columns: readonly Column<JsonObject>[];
+  /** Member with the id, and the member that people know a record by. */
+  id: string;
+  label?: string;
+}
+
+/** Filters of a list by their names in the query. `userId` of credentials is a part of the path. */
+export type Filters = Record<string, string | undefined>;
+
+const member =
+  (name: string) =>
+  (record: JsonObject): string =>
+    textOf(record[name]);
+const time =
+  (name: string) =>
+  (record: JsonObject): string =>
+    shortTime(record[name]);
+
+export const SERVERS: Kind = {
+  name: 'servers',
+  path: () => '/api/servers',
+  id: 'serverId',
+  label: 'name',
+  columns: [
+    ['server', member('serverId')],
+    ['name', member('name')],
+    ['enabled', member('enabled')],
+    ['tools', member('toolMode')],
+    ['restricted', member('hasRestrictions')],
+    ['owner', member('ownerUserId')],
+  ],
+};
+
+export const USERS: Kind = {
+  name: 'users',
+  path: () => '/users',
+  id: 'userId',
+  label: 'username',
+  columns: [
+    ['user', member('userId')],
+    ['username', member('username')],
+    ['enabled', member('enabled')],
+    ['created', time('createdAt')],
+  ],
+};
+
+export const CREDENTIALS: Kind = {
+  name: 'credentials',
+  path: ({ userId = '' }) => `/users/${encodeURIComponent(userId)}/credentials`,
+  id: 'credentialId',
+  columns: [
+    ['credential', member('credentialId')],
+    ['connector', member('connectorId')],
+    ['account', ({ account, name }) => textOf(asObject(account)['name'] ?? name)],
+    ['state', ({ state, reason }) => (reason ? `${textOf(state)}: ${textOf(reason)}` : textOf(state))],
+    ['last used', time('lastUsedAt')],
+  ],
+};
+
+export const EXECUTIONS: Kind = {
+  name: 'executions',
+  path: () => '/api/executions',
+  id: 'executionId',
+  columns: [
+    ['time', time('at')],
+    ['action', ({ connectorId, actionId }) => `${textOf(connectorId)}.${textOf(actionId)}`],
+    ['outcome', ({ outcome, errorCode }) => [outcome, errorCode].filter(Boolean).map(textOf).join(': ')],
+    ['ms', member('durationMs')],
+    ['user', member('userId')],
+    ['caller', member('caller')],
+    ['execution', member('executionId')],
+  ],
+};
+
+export const WORKFLOWS: Kind = {
+  name: 'workflows',
+  path: () => '/workflows',
+  id: 'workflowId',
+  label: 'name',
+  columns: [
+    ['workflow', member('workflowId')],
+    ['name', member('name')],
+    ['version', ({ version, draft }) => `${textOf(version)}${draft === true ? ' (draft)' : ''}`],
+    ['connectors', ({ connectors }) => (Array.isArray(connectors) ? connectors.map(textOf).join(', ') : '-')],
+    ['updated', time('updatedAt')],
+  ],
+};
+
+const PAGE = 50;
+
+/** Returns the first `limit` records of a list, and whether there are more. */
+export async function recordsOf(
+  service: Service,
+  kind: Pick<Kind, 'path'>,
+  { filters = {}, limit }: { filters?: Filters; limit: number },
+): Promise<{ records: JsonObject[]; hasMore: boolean }> {
+  const path = kind.path(filters);
+  // The path names the user of credentials, and their route wants the user in a header too.
+  const { userId, ...others } = filters;
+  const query = kind === CREDENTIALS ? others : filters;
+  const records: JsonObject[] = [];
+  let next: Filters = {};
+  for (;;) {
+    const wanted = Math.min(PAGE, limit - records.length);
+    const answer = asObject(
+      await service.request({
+        path,
+        ...(kind === CREDENTIALS ? { userId } : {}),
+        query: { ...query, ...next, limit: String(wanted) },
+      }),
+    );
+    const { found, after } = pageOf(answer, records.length);
+    records.push(...found);
+    if (after === undefined || records.length >= limit) return { records, hasMore: after !== undefined };
+    next = after;
+  }
+}
+
+/** Returns the records of a page, and the query of the next one. Lists of servers have a count in place of a cursor. */
+function pageOf(answer: JsonObject, before: number): { found: JsonObject[]; after: Filters | undefined } {
+  const { data, servers, count, pagination } = answer;
+  const found = listOf(data ?? servers).map(asObject);
+  if (typeof count === 'number') {
+    const offset = before + found.length;
+    return { found, after: offset < count && found.length > 0 ? { offset: String(offset) } : undefined };
+  }
+  const { hasMore, nextCursor, nextOffset } = asObject(pagination);
+  if (hasMore !== true) return { found, after: undefined };
+  return {
+    found,
+    after: nextCursor === undefined ? { offset: textOf(nextOffset) } : { cursor: textOf(nextCursor) },
+  };
+}
+
+function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+const MOST_NAMED = 10_000;
+
+/**
+ * Returns the id of a record that is named by its id or by its name.
+ * @throws CommandError where none or several have the name.
+ */
+export async function idOf(service: Service, kind: Kind, named: string): Promise<string> {
+  const { id, label } = kind;
+  if (label === undefined || /^[a-z]{2,4}_[A-Za-z0-9]{22}$/.test(named)) return named;
+  const filters = kind === USERS ? { username: named } : {};
+  const { records } = await recordsOf(service, kind, { filters, limit: MOST_NAMED });
+  const found = records.filter((record) => same(record[label], named));
+  const [only] = found;
+  if (found.length === 1 && only) return textOf(only[id]);
+  const what = kind.name.slice(0, -1);
+  throw new CommandError(
+    found.length === 0
+      ? `There is no ${what} "${named}". \`gatehouse ${kind.name} list\` shows them.`
+      : `${found.length} ${kind.name} are called "${named}". Name one by its id: ${found.map((one) => textOf(one[id])).join(', ')}.`,
+  );
+}
+
+function same(value: Json | undefined, named: string): boolean {
+  return typeof value === 'string' && value.toLowerCase() === named.toLowerCase();
+}
+
+/** Options that every command of records has. */
+export interface Output {
+  json?: boolean;
+}
+
+/** Runs `gatehouse <kind> list`. */
+export async function listRecords(
+  service: Service,
+  kind: Kind,
+  { filters, limit, json }: Output & { filters?: Filters; limit: number },
+): Promise<number> {
+  const { records, hasMore } = await recordsOf(service, kind, { ...(filters ? { filters } : {}), limit });
+  if (json) process.stdout.write(`${JSON.stringify({ data: records, hasMore })}\n`);
+  else {
+    if (records.length > 0) process.stdout.write(tableOf(kind.columns, records));
+    else process.stderr.write(`There are no ${kind.name} to list.\n`);
+    if (hasMore) process.stderr.write(`There are more: --limit ${limit * 2} shows them.\n`);
+  }
+  return 0;
+}
+
+/** Sends a request and prints the record of its answer, as lines or as JSON. */
+export async function showRecord(service: Service, request: Request, { json }: Output): Promise<number> {
+  const record = await service.request(request);
+  process.stdout.write(json ? `${JSON.stringify(record)}\n` : membersOf(asObject(record)));
+  return 0;
+}
