@@ -13,6 +13,9 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for a process, a socket or a clock: with a worker a core the machine would idle.
     maxWorkers: Math.max(6, availableParallelism()),
+    // Some tests start processes and end them at a chosen moment, which a busy machine may miss. A failure is tried
+    // once more, and the reporter names what was tried again.
+    retry: process.env['CI'] ? 1 : 0,
     // A process loads and compiles our code once for all its files, which was a third of the work of a run.
     isolate: false,
     projects: [
@@ -30,8 +33,6 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/web/*.test.ts'],
-          // Very rarely a window stays open; not seen twice, not explained. The reporter tells what was tried again.
-          retry: process.env['CI'] ? 1 : 0,
           globalSetup: ['test/support/chromium.ts'],
         },
       },
