@@ -1,7 +1,7 @@
 import { SECOND } from '../lib/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { Context, RemoteServers } from './context.ts';
-import { claimDue, readSooner } from './rows.ts';
+import { claimDue, readSooner, type Remote } from './rows.ts';
 
 /** A server that reports changes all the time is read at most once in this time. */
 const CHANGES_MS = 10 * SECOND;
@@ -13,15 +13,18 @@ export function createRemoteServers(): RemoteServers {
     most: MAX_READS,
     async turn({ freeSlots }) {
       const context = served;
-      const works: Promise<unknown>[] = [];
-      if (!context) return works;
-      while (works.length < freeSlots) {
-        const due = await claimDue(context);
-        if (!due) break;
-        const { update } = await import('./records.ts');
-        works.push(update(context, due, 'service'));
+      if (!context) return;
+      const due: Remote[] = [];
+      while (due.length < freeSlots) {
+        const one = await claimDue(context);
+        if (!one) break;
+        due.push(one);
       }
-      return works;
+      if (due.length === 0) return;
+      const { update } = await import('./records.ts');
+      // Reads begin after the last claim. A read that fails during a claim would be an unhandled rejection, which ends
+      // the process.
+      return due.map((one) => update(context, one, 'service'));
     },
     onError: (error) => served?.log.warn({ err: error }, 'tools of a remote server not read'),
   });

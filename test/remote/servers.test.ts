@@ -194,6 +194,25 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await read('tuned')).at('remote.error')).toBeNull();
   });
 
+  test('failed reads of tools are stored while further servers are claimed', async () => {
+    const ids = Array.from({ length: 6 }, (_, n) => `away${n}`);
+    for (const id of ids) expect((await add(id, { type: 'none' })).status).toBe(201);
+    remote.instead = (req) => {
+      req.socket.destroy();
+      return true;
+    };
+    await service.context.db
+      .updateTable('remote_servers')
+      .set({ next_at: 0 })
+      .where('connector_id', 'like', 'away%')
+      .execute();
+    await until(async () => {
+      const errors = await Promise.all(ids.map(async (id) => (await read(id)).at('remote.error')));
+      return errors.every((error) => typeof error === 'string');
+    });
+    for (const id of ids) await service.call('DELETE', `/api/connectors/${id}`);
+  });
+
   test('a call that its server may use to destroy is confirmed', async () => {
     await add('guarded', { type: 'none' });
     const client = await connectListener(service, await urlOf('guarded', ['destructive']));
