@@ -80,7 +80,7 @@ beforeEach(() => {
 const at = (id = '', scope = 'crm/contacts') =>
   `/2023-03/one/${scope}${id === '' ? '' : `/${id}`}?connectionId=${connectionId}`;
 const create = (body: object, headers = {}) => app.service.call('POST', at(), { body, headers });
-const update = (id: string, body: object) => app.service.call('PUT', at(id), { body });
+const update = (id: string, body: object) => app.service.call('PATCH', at(id), { body });
 
 test('a record is created from its unified form, and returned as the app stored it', async () => {
   const made = await create({

@@ -53,7 +53,7 @@ export const createUnifiedRoute = defineRoute({
 });
 
 export const updateUnifiedRoute = defineRoute({
-  method: 'PUT',
+  method: 'PATCH',
   path: '/2023-03/one/{category}/{model}/{id}',
   operationId: 'updateUnified',
   tag: 'Unified models',

@@ -61,6 +61,8 @@ export interface Reply {
   auditTarget?: string;
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_browser';
 
 /**
@@ -79,7 +81,7 @@ const NOTHING = z.strictObject({});
 type Nothing = typeof NOTHING;
 
 export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType> {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: Method;
   /** `/api/servers/{serverId}` */
   path: string;
   operationId: string;
@@ -133,7 +135,7 @@ export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler' | 't
 
 /** A route without its type parameters, for mounting and for the OpenAPI document. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: Method;
   readonly path: string;
   readonly spec: RouteFacts;
   /**
