@@ -237,12 +237,23 @@ describe.each(STORE_KINDS)('event sources over %s', (kind) => {
     const added = await app.service.call('POST', '/api/connectors', { body: { definition: text } });
     expect([added.status, added.body]).toEqual([201, { connectorId: 'mine', version: 1 }]);
     const details = await app.service.call('GET', '/connectors/mine');
-    expect(details.at('eventSources')).toContainEqual({
+    expect(details.at('models')).toEqual(['commerce/orders']);
+    expect(details.at('events')).toContainEqual({
       scope: 'mine/order.placed',
       title: 'Order placed',
       description: 'An order was placed.',
       events: ['created', 'updated', 'deleted'],
+      native: false,
     });
+    expect(details.at('events')).toContainEqual({
+      scope: 'commerce/orders',
+      title: 'commerce/orders',
+      events: ['created', 'updated', 'deleted'],
+      native: false,
+    });
+    expect(details.at('events')).toContainEqual(
+      expect.objectContaining({ scope: 'mine/call.ended', native: true }),
+    );
     const connectionId = await app.connect('mine');
     const subscriptionId = await app.subscribe(connectionId, ['created'], { scope: 'mine/order.placed' });
     await app.poll(connectionId);

@@ -10,14 +10,13 @@ import {
   type Action,
   type Connector,
 } from '../../connectors/catalog.ts';
-import { recordEvent } from '../../connectors/events-format.ts';
 import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { holdsScope } from '../../identity/caller.ts';
 import { invalidRequest } from '../../lib/errors.ts';
-import { eventScopesOf, reportsOf, sourceModelOf } from '../../connectors/source-model.ts';
 import { defineRoute } from '../server/route.ts';
+import { recordViews, recordViewsOf } from './event-views.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
@@ -79,18 +78,6 @@ const action = actionLine
   })
   .meta({ id: 'Action', description: 'An action of a connector.' });
 
-const eventSource = z
-  .object({
-    scope: z.string().meta({ description: 'Scope of subscriptions and of triggers of workflows.' }),
-    title: z.string(),
-    description: z.string().optional(),
-    events: z.array(recordEvent).meta({ description: 'Events that it reports.' }),
-  })
-  .meta({
-    id: 'EventSource',
-    description: 'A unified model or event source whose events can be subscribed to.',
-  });
-
 export const listConnectorsRoute = defineRoute({
   ...catalogue,
   method: 'GET',
@@ -134,21 +121,21 @@ export const getConnectorRoute = defineRoute({
   operationId: 'getConnector',
   tag: 'Connectors',
   summary: 'Read a connector',
-  description: `Includes its first ${ACTIONS_SHOWN} actions, and the scopes of its events.`,
+  description: `Includes its first ${ACTIONS_SHOWN} actions, its unified models and the scopes of its events.`,
   params: connectorParams,
   success: {
     status: 200,
     description: 'The connector.',
-    schema: connector.extend({ actions: z.array(actionLine), eventSources: z.array(eventSource) }).meta({
+    schema: connector.extend({ actions: z.array(actionLine), ...recordViews }).meta({
       id: 'ConnectorDetails',
-      description: 'A supported app with its first actions and its event sources.',
+      description: 'A supported app with its first actions, its unified models and the scopes of its events.',
     }),
   },
   errors: ['connector_not_found'],
   async handler({ context, caller, params: { connectorId } }) {
     const found = requireConnector(context, caller.environment, connectorId);
     const actions = [...found.actions.values()].slice(0, ACTIONS_SHOWN).map(lineView);
-    return { body: { ...connectorView(context, found), actions, eventSources: eventSourcesOf(found) } };
+    return { body: { ...connectorView(context, found), actions, ...recordViewsOf(found) } };
   },
 });
 
@@ -371,13 +358,4 @@ function actionView(one: Action): z.input<typeof action> {
     ...optionalView(one.definition),
     hash: one.hash,
   };
-}
-
-function eventSourcesOf(connector: Connector): z.input<typeof eventSource>[] {
-  return eventScopesOf(connector).map((scope) => {
-    const model = sourceModelOf(connector, scope);
-    const words =
-      'title' in model ? { title: model.title, description: model.description } : { title: scope };
-    return { scope, ...words, events: [...reportsOf(model)] };
-  });
 }
