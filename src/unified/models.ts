@@ -61,3 +61,9 @@ export const unifiedRecord = z.union([
   payment.extend(common).meta({ id: 'Payment', description: 'A payment in unified form.' }),
   ticket.extend(common).meta({ id: 'Ticket', description: 'A ticket in unified form.' }),
 ]);
+
+const { id, remoteId, createdAt, updatedAt, raw } = common;
+/** A record of an event source of the app's own, as it is returned and delivered. */
+export const appRecord = z
+  .object({ id, remoteId, createdAt, updatedAt, raw })
+  .meta({ id: 'AppRecord', description: 'A record of an event source of the app itself, without a model.' });

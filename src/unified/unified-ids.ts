@@ -35,8 +35,8 @@ export function unifiedVariantId(
 }
 
 /** Returns the app's id in a unified id; undefined for an id of another scope or connection. */
-export function remoteIdOf(scope: EventScope, connectionId: string, id: string): string | undefined {
-  const start = `${KINDS[scope]}_${mark(connectionId)}_`;
+export function remoteIdOf(scope: SourceScope, connectionId: string, id: string): string | undefined {
+  const start = `${kindOf(scope)}_${mark(connectionId)}_`;
   if (!id.startsWith(start) || id.length > 500) return undefined;
   const remoteId = Buffer.from(id.slice(start.length), 'base64url').toString('utf8');
   return remoteId !== '' && unifiedId(scope, connectionId, remoteId) === id ? remoteId : undefined;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import type { UnifiedCreate, UnifiedUpdate } from '../connectors/write-format.ts';
 import { GatehouseError, invalidRequest, publicError, type Fault } from '../lib/errors.ts';
@@ -13,7 +14,7 @@ import { remoteIdOf, unifiedId } from './unified-ids.ts';
 import { givenFaults } from './writable.ts';
 
 /** A write of a caller. `idempotencyKey` is the caller's: a repetition gets the answer of the first write. */
-export interface UnifiedWrite extends UnifiedRead {
+export interface UnifiedWrite extends UnifiedRead<EventScope> {
   given: JsonObject;
   idempotencyKey?: string | undefined;
 }

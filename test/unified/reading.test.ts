@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
 import { openApp, type TestedApp } from '../sources/app.ts';
 
@@ -57,4 +57,63 @@ test('a deleted record that the app still returns is reported as deleted', async
   clock.advance(DAY);
   await app.look('jobs');
   expect(await app.published(connectionId)).toEqual(['deleted o1']);
+});
+
+describe("an app's own scope", () => {
+  const get = (path: string) => app.service.call('GET', `/2023-03/one/${path}`);
+
+  test('is listed by offset and read by id', async () => {
+    const { order } = app;
+    app.recover();
+    const connectionId = await app.connect('sourced');
+    app.orders = ['o1', 'o2', 'o3', 'o4'].map((id) => order(id));
+    const page = await get(`sourced/order.placed?connectionId=${connectionId}&limit=3`);
+    expect(page.status).toBe(200);
+    expect(page.at('pagination')).toEqual({ hasMore: true, nextOffset: 3 });
+    const [first] = app.orders;
+    expect(page.at('data.0')).toEqual({
+      id: expect.stringMatching(/^order_placed_/),
+      remoteId: 'o1',
+      createdAt: first?.created_at,
+      updatedAt: first?.updated_at,
+      raw: first,
+    });
+    const next = await get(`sourced/order.placed?connectionId=${connectionId}&offset=3`);
+    expect(next.body).toMatchObject({ data: [{ remoteId: 'o4' }], pagination: { hasMore: false } });
+    const one = await get(`sourced/order.placed/${page.text('data.0.id')}?connectionId=${connectionId}`);
+    expect([one.status, one.body]).toEqual([200, page.at('data.0')]);
+  });
+
+  test('without a single read is searched in its lists', async () => {
+    const connectionId = await app.connect('sourced');
+    app.places = ['a', 'b'];
+    app.orders = ['a', 'b'].map((place) => app.order('1', undefined, { place }));
+    const page = await get(`sourced/row.added?connectionId=${connectionId}`);
+    expect([page.at('data.0.remoteId'), page.at('data.1.remoteId')]).toEqual(['a:1', 'b:1']);
+    const path = `sourced/row.added/${page.text('data.1.id')}?connectionId=${connectionId}`;
+    expect((await get(path)).at('raw')).toMatchObject({ id: '1', sheet: 'b' });
+    app.orders.pop();
+    const gone = await get(path);
+    expect([gone.status, gone.text('code')]).toEqual([404, 'record_not_found']);
+  });
+
+  test.each([
+    ['sourced/call.ended', 400, 'reports its records by webhooks only'],
+    ['sourced/order.lost', 400, 'Its scopes: commerce/orders, sourced/order.placed'],
+    ['Sourced/order', 404, 'is no scope'],
+  ])('%s has no list, and the answer says why', async (scope, status, words) => {
+    const connectionId = await app.connect('sourced');
+    const answer = await get(`${scope}?connectionId=${connectionId}`);
+    expect([answer.status, answer.text('error')]).toEqual([status, expect.stringContaining(words)]);
+  });
+
+  test('is not written', async () => {
+    const connectionId = await app.connect('sourced');
+    const answer = await app.service.call(
+      'POST',
+      `/2023-03/one/sourced/order.placed?connectionId=${connectionId}`,
+      { body: { total: '1' } },
+    );
+    expect([answer.status, answer.text('code')]).toEqual([404, 'not_found']);
+  });
 });

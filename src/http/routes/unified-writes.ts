@@ -5,7 +5,7 @@ import { unifiedRecord } from '../../unified/models.ts';
 import { createUnified, updateUnified, type Written } from '../../unified/write.ts';
 import { defineRoute } from '../server/route.ts';
 import { jsonObject } from '../server/shapes.ts';
-import { connectionId, connectionOf, scopeOf, scopeParams, UPSTREAM } from './unified.ts';
+import { connectionId, connectionOf, scopeParams, unifiedScopeOf, UPSTREAM } from './unified.ts';
 
 const given = jsonObject.meta({
   description:
@@ -36,7 +36,7 @@ export const createUnifiedRoute = defineRoute({
   success: { status: 201, description: 'The new record.', schema: unifiedRecord },
   errors: WRITE_ERRORS,
   async handler({ context, caller, requestId, params, query, body, userId, signal, header }) {
-    const scope = scopeOf(params);
+    const scope = unifiedScopeOf(params);
     const connection = await connectionOf(context, { ...query, environment: caller.environment, userId });
     return answerOf(
       await createUnified(context, {
@@ -71,7 +71,7 @@ export const updateUnifiedRoute = defineRoute({
   success: { status: 200, description: 'The changed record.', schema: unifiedRecord },
   errors: ['record_not_found', ...WRITE_ERRORS],
   async handler({ context, caller, requestId, params, query, body, userId, signal, header }) {
-    const scope = scopeOf(params);
+    const scope = unifiedScopeOf(params);
     const connection = await connectionOf(context, { ...query, environment: caller.environment, userId });
     const write = {
       ...connection,

@@ -1,18 +1,23 @@
 import { z } from 'zod';
-import type { EventScope } from '../../connectors/event-scopes.ts';
-import { eventScope } from '../../connectors/events-format.ts';
+import {
+  isSourceScope,
+  isUnifiedScope,
+  type EventScope,
+  type SourceScope,
+} from '../../connectors/event-scopes.ts';
 import type { Connector } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { connectorOf, requireConnection } from '../../credentials/records.ts';
 import type { Environment } from '../../store/environments.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { unifiedRecord } from '../../unified/models.ts';
+import { appRecord, unifiedRecord } from '../../unified/models.ts';
 import { getUnified, listUnified } from '../../unified/read.ts';
 import { defineRoute } from '../server/route.ts';
 import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
 export const connectionId = z.string().meta({ description: 'Id of a credential.' });
+const anyRecord = z.union([...unifiedRecord.options, appRecord]);
 export const scopeParams = { category: z.string(), model: z.string() };
 export const UPSTREAM = [
   'credential_not_found',
@@ -31,7 +36,8 @@ export const listUnifiedRoute = defineRoute({
   tag: 'Unified models',
   summary: 'List records of a connection in their unified form',
   description:
-    'Records of shops (`commerce`), of sales (`crm`), of bookkeeping (`accounting`) and of support (`ticketing`), in one form for every app.',
+    'Records of shops (`commerce`), of sales (`crm`), of bookkeeping (`accounting`) and of support (`ticketing`), in one form for every app. ' +
+    'A connector id and the name of its event source give the own records of that app: `slack/message.posted`.',
   auth: 'api_key',
   scope: 'unified:read',
   user: 'existing',
@@ -40,7 +46,7 @@ export const listUnifiedRoute = defineRoute({
   success: {
     status: 200,
     description: 'A page of records, in the order of the app.',
-    schema: pageOf(unifiedRecord).extend({
+    schema: pageOf(anyRecord).extend({
       leftOut: z
         .array(z.object({ remoteId: z.string().nullable(), reason: z.string() }))
         .optional()
@@ -65,12 +71,14 @@ export const getUnifiedRoute = defineRoute({
   operationId: 'getUnified',
   tag: 'Unified models',
   summary: 'Read a record of a connection in its unified form',
+  description:
+    'Where a connector can only list the records of an event source, the first 1,000 of its list are searched.',
   auth: 'api_key',
   scope: 'unified:read',
   user: 'existing',
   params: z.strictObject({ ...scopeParams, id: z.string() }),
   query: z.strictObject({ connectionId }),
-  success: { status: 200, description: 'The record.', schema: unifiedRecord },
+  success: { status: 200, description: 'The record.', schema: anyRecord },
   errors: ['record_not_found', ...UPSTREAM],
   async handler({ context, caller, requestId, params, query, userId, signal }) {
     const scope = scopeOf(params);
@@ -80,13 +88,23 @@ export const getUnifiedRoute = defineRoute({
   },
 });
 
-/** Returns the unified model of a path. @throws GatehouseError `not_found` */
-export function scopeOf({ category, model }: { category: string; model: string }): EventScope {
-  const scope = eventScope.safeParse(`${category}/${model}`);
-  if (scope.success) return scope.data;
+/** Returns the scope of a path. The connector decides whether it has that scope. @throws GatehouseError `not_found` */
+function scopeOf({ category, model }: { category: string; model: string }): SourceScope {
+  const scope = `${category}/${model}`;
+  if (isSourceScope(scope)) return scope;
   throw new GatehouseError(
     'not_found',
-    `There is no unified model "${`${category}/${model}`.slice(0, 64)}".`,
+    `"${scope.slice(0, 100)}" is no scope. Scopes are unified models such as commerce/orders, and <connectorId>/<event source>.`,
+  );
+}
+
+/** Returns the unified model of a path. @throws GatehouseError `not_found` */
+export function unifiedScopeOf(params: { category: string; model: string }): EventScope {
+  const scope = scopeOf(params);
+  if (isUnifiedScope(scope)) return scope;
+  throw new GatehouseError(
+    'not_found',
+    `There is no unified model "${scope}". Records without a model are written by actions of their connector.`,
   );
 }
 
