@@ -25,7 +25,7 @@ export default defineConfig({
           name: 'node',
           include: ['test/**/*.test.ts'],
           exclude: ['test/clients/**', 'test/proofs/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
-          globalSetup: ['test/support/kept.ts', 'test/support/global-setup.ts'],
+          globalSetup: ['test/support/built.ts', 'test/support/kept.ts', 'test/support/global-setup.ts'],
         },
       },
       {

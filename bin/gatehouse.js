@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // Plain JavaScript without newer imports: an older Node.js can run this file and start the Node.js that Gatehouse
 // installed.
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { isBuildCurrent } from './current-build.js';
 import { findPinnedNode, runWith } from './pinned-node.js';
 
 const NEEDED = [22, 19];
@@ -40,27 +41,9 @@ async function start() {
   }
 
   // The build starts faster the first time. In a checkout the sources, whose types Node.js strips, may be newer.
-  const sources = fileURLToPath(new URL('../src', import.meta.url));
-  const built = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-  const lock = fileURLToPath(new URL('../package-lock.json', import.meta.url));
-  const entry = isCurrent({ built, sources, lock }) ? built : join(sources, 'main.ts');
-  const { main } = await import(pathToFileURL(entry).href);
+  const entry = isBuildCurrent() ? '../dist/main.js' : '../src/main.ts';
+  const { main } = await import(new URL(entry, import.meta.url).href);
   process.exitCode = await main(process.argv.slice(2));
   // Pending output is written first. A socket that is still open does not delay the exit.
   setTimeout(() => process.exit(), 1000).unref();
-}
-
-/** Returns whether dist exists and, in a checkout, no source or package is newer than it. */
-function isCurrent({ built, sources, lock }) {
-  if (!existsSync(built)) return false;
-  if (!existsSync(new URL('../.git', import.meta.url))) return true;
-  const { mtimeMs } = statSync(built);
-  const isOlder = (path) => statSync(path).mtimeMs <= mtimeMs;
-  const areOlder = (folder) =>
-    isOlder(folder) &&
-    readdirSync(folder, { withFileTypes: true }).every((entry) => {
-      const path = `${folder}/${entry.name}`;
-      return entry.isDirectory() ? areOlder(path) : isOlder(path);
-    });
-  return isOlder(lock) && areOlder(sources);
 }

@@ -51,6 +51,17 @@ export interface OpenContext extends HttpContext, McpContext {
   close(): Promise<void>;
 }
 
+const INTERVALS: Intervals = { changesMs: SECOND / 2, workMs: SECOND };
+
+interface Options {
+  log: Logger;
+  clock?: Clock;
+  catalogFolder?: string;
+  intervals?: Intervals;
+  /** Programs of the processes that it starts. Default: those of the running code. */
+  programs?: { expressions?: URL; builds?: URL };
+}
+
 /** Sockets to one origin of a receiver. */
 const RECEIVER_SOCKETS = 4000;
 
@@ -66,12 +77,7 @@ const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER
  */
 export async function openContext(
   config: Config,
-  {
-    log,
-    clock = systemClock,
-    catalogFolder = CATALOG_FOLDER,
-    intervals = { changesMs: SECOND / 2, workMs: SECOND },
-  }: { log: Logger; clock?: Clock; catalogFolder?: string; intervals?: Intervals },
+  { log, clock = systemClock, catalogFolder = CATALOG_FOLDER, intervals = INTERVALS, programs }: Options,
 ): Promise<OpenContext> {
   const catalog = await loadCatalog({
     folder: catalogFolder,
@@ -94,9 +100,11 @@ export async function openContext(
     );
     const limits = createLimits(config);
     let listings: Listings | undefined;
-    const expressions = createBoundedExpressions();
-    const mapBounded = expressions.map;
-    const custom = await openCustomConnectors({ db, config, log, catalog, intervals, mapBounded });
+    const expressions = createBoundedExpressions({ program: programs?.expressions });
+    const custom = await openCustomConnectors(
+      { db, config, log, catalog, intervals, mapBounded: expressions.map },
+      programs?.builds,
+    );
     const base = {
       config,
       log,

@@ -31,6 +31,8 @@ const MEMORY_MB = 768;
 const TIME_LIMIT_MS = 2 * MINUTE;
 /** Time limit for the start of a process, generous for a busy machine. */
 const START_LIMIT_MS = 2 * MINUTE;
+/** The program of the processes: next to this file, in the sources and in the build. */
+const PROGRAM = new URL(`./build-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 /** Lower than this process (0). A still lower one gets no time on a busy machine. */
 const PRIORITY = 5;
 
@@ -41,8 +43,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-export function createBuilds(limits: { timeMs?: number; memoryMb?: number } = {}): Builds {
-  const { timeMs = TIME_LIMIT_MS, memoryMb = MEMORY_MB } = limits;
+export function createBuilds({
+  timeMs = TIME_LIMIT_MS,
+  memoryMb = MEMORY_MB,
+  program = PROGRAM,
+}: { timeMs?: number; memoryMb?: number; program?: URL | undefined } = {}): Builds {
   const queue = createTurns<Waiting>();
   const running = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -51,7 +56,7 @@ export function createBuilds(limits: { timeMs?: number; memoryMb?: number } = {}
     while (running.size < MAX_PROCESSES) {
       const one = queue.take();
       if (!one) return;
-      const run = runProcess(one, { timeMs, memoryMb, closing: closing.signal }).finally(() => {
+      const run = runProcess(one, { timeMs, memoryMb, program, closing: closing.signal }).finally(() => {
         running.delete(run);
         next();
       });
@@ -92,10 +97,11 @@ export function createBuilds(limits: { timeMs?: number; memoryMb?: number } = {}
 /** Runs a build to its end, and settles it. Never rejects. */
 async function runProcess(
   { task, signal, resolve, reject }: Waiting,
-  { timeMs, memoryMb, closing }: { timeMs: number; memoryMb: number; closing: AbortSignal },
+  limits: { timeMs: number; memoryMb: number; program: URL; closing: AbortSignal },
 ): Promise<void> {
+  const { timeMs, memoryMb, program, closing } = limits;
   if (signal?.aborted || closing.aborted) return reject(stopped());
-  const child = newProcess(memoryMb);
+  const child = newProcess(program, memoryMb);
   const ended = new Promise<NodeJS.Signals | null>((end) => {
     child.on('exit', (_code, by) => end(by));
     child.on('error', () => end(null));
@@ -137,9 +143,8 @@ async function runProcess(
 }
 
 /** Starts a process that computes with lower priority than this one, and gets nothing of our environment. */
-function newProcess(memoryMb: number): ChildProcess {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const child = fork(fileURLToPath(new URL(`./build-process.${extension}`, import.meta.url)), {
+function newProcess(program: URL, memoryMb: number): ChildProcess {
+  const child = fork(fileURLToPath(program), {
     execArgv: [`--max-old-space-size=${memoryMb}`],
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -17,8 +17,9 @@ export async function openCustomConnectors(
     readonly catalog: ChangeableCatalog;
     readonly mapBounded: MapBounded;
   },
+  buildProgram?: URL,
 ): Promise<OpenConnectors> {
-  const builds = createBuilds();
+  const builds = createBuilds({ program: buildProgram });
   const customConnectors = createCustomConnectors({ ...context, builds });
   const folder = createConnectorFolder(context);
   await folder.load();

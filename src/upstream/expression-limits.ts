@@ -66,6 +66,11 @@ const MAX_WAITING = 1000;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Inputs of one task of a connector, such as the records of a page. A larger input is alone. */
 const PART_BYTES = 2 * 1024 * 1024;
+/** The program of the processes: next to this file, in the sources and in the build. */
+const PROGRAM = new URL(
+  `./expression-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
+  import.meta.url,
+);
 /** A process costs some 50 MB, so an idle one is ended. */
 const IDLE_MS = 30 * SECOND;
 const MEMORY_MB = 128;
@@ -74,6 +79,11 @@ interface Waiting {
   task: Task;
   resolve: (values: Json[][]) => void;
   reject: (error: unknown) => void;
+}
+
+interface Options {
+  timeMs?: number;
+  program?: URL | undefined;
 }
 
 /** A process and its state, which is unknown for one that just started. */
@@ -92,8 +102,8 @@ interface Evaluator {
  * limit. So expressions of API clients run in processes that are started at their first use, and killed when they
  * exceed a limit. They get nothing of our environment.
  */
-export function createBoundedExpressions(limits: { timeMs?: number } = {}): BoundedExpressions {
-  const { timeMs = TIME_LIMIT_MS } = limits;
+export function createBoundedExpressions(options: Options = {}): BoundedExpressions {
+  const { timeMs = TIME_LIMIT_MS, program = PROGRAM } = options;
   const evaluators = new Set<Evaluator>();
   const queue = createTurns<Waiting>();
   let closed = false;
@@ -130,7 +140,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
   };
 
   const startProcess = (): Evaluator => {
-    const child = newProcess();
+    const child = newProcess(program);
     const evaluator: Evaluator = {
       child,
       running: undefined,
@@ -257,10 +267,9 @@ function checked(task: Task): Task {
   );
 }
 
-function newProcess(): ChildProcess {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const child = fork(fileURLToPath(new URL(`./expression-process.${extension}`, import.meta.url)), {
-    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8', ...permissions(extension)],
+function newProcess(program: URL): ChildProcess {
+  const child = fork(fileURLToPath(program), {
+    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8', ...permissions(program)],
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -275,9 +284,10 @@ function newProcess(): ChildProcess {
  * its parent. It may write no file, start no other process, and compile no code from text. So an expression that
  * escaped the interpreter could not reach the master key.
  */
-function permissions(extension: 'ts' | 'js'): string[] {
-  const code = new URL(extension === 'ts' ? '../' : './', import.meta.url);
-  const readable = [code, ...(extension === 'ts' ? MODULE_PATHS.map((path) => new URL(path, code)) : [])];
+function permissions(program: URL): string[] {
+  const isSource = program.pathname.endsWith('.ts');
+  const code = new URL(isSource ? '../' : './', program);
+  const readable = [code, ...(isSource ? MODULE_PATHS.map((path) => new URL(path, code)) : [])];
   return [
     '--permission',
     '--allow-worker',

@@ -1,7 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
@@ -16,6 +15,7 @@ import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
+import { builtProgram } from '../support/built.ts';
 import { silentOperator } from '../support/operator.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 import type { Order, Outcome } from '../support/token-process.ts';
@@ -57,7 +57,7 @@ async function openProcesses(kind: StoreKind) {
     type: 'oauth2',
     data: { ...party.issue(), expiresAt },
   });
-  const program = join(import.meta.dirname, '../support/token-process.ts');
+  const program = await builtProgram('token-process');
   const settings = JSON.stringify({ database, origin: party.origin });
   const children = await Promise.all(
     Array.from({ length: PROCESSES }, async () => {

@@ -10,6 +10,7 @@ import { ensureKeys } from '../../src/identity/api-keys.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
+import { servicePrograms } from './built.ts';
 import { SHORT_INTERVALS } from './clock.ts';
 import { lendDatabase, lendKept, returnKept } from './kept.ts';
 import { freshDatabase, type StoreKind } from './stores.ts';
@@ -85,6 +86,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.catalogFolder ? { catalogFolder: options.catalogFolder } : {}),
     intervals: options.intervals ?? SHORT_INTERVALS,
+    programs: servicePrograms(),
   });
   await ensureKeys(context, { development: developmentKey, production: productionKey });
   const app = await listen(context);

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { builtProgram } from './built.ts';
 import type { Service } from './service.ts';
 import type { Serving } from './workflow-process.ts';
 
@@ -23,8 +23,7 @@ export async function serveUntilKilled(
     env: { PORT: '0', GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', ...env, ...more },
     catalogFolder,
   };
-  const program = join(import.meta.dirname, 'workflow-process.ts');
-  const child = fork(program, [JSON.stringify(settings)], { execArgv: [] });
+  const child = fork(await builtProgram('workflow-process'), [JSON.stringify(settings)], { execArgv: [] });
   await once(child, 'message');
   child.send(at === undefined ? 0 : at - Date.now());
   const [serving]: Serving[] = await Promise.race([once(child, 'message'), failed()]);

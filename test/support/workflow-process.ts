@@ -4,6 +4,7 @@ import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';
+import { servicePrograms } from './built.ts';
 import { SHORT_INTERVALS } from './clock.ts';
 
 /*
@@ -29,6 +30,7 @@ const context = await openContext(readConfig(env), {
   catalogFolder,
   clock,
   intervals: SHORT_INTERVALS,
+  programs: servicePrograms(),
 });
 const app = await listen(context);
 process.send?.({ url: `http://127.0.0.1:${app.port}` } satisfies Serving);
