@@ -5,6 +5,7 @@ import type { KeyRing } from './crypto/key-ring.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Store } from './store/open.ts';
 import type { Db } from './store/schema.ts';
 
@@ -20,6 +21,7 @@ export interface Intervals {
 export interface Base {
   readonly config: Config;
   readonly log: Logger;
+  readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly store: Store;
   readonly db: Db;

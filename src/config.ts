@@ -95,6 +95,8 @@ export function readConfig(env: Environment = process.env) {
     ),
     /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
     testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
+    /** The bearer token of /metrics; undefined when only the same machine may read it. */
+    metricsToken: read('GATEHOUSE_METRICS_TOKEN', bearerToken, undefined),
     /** Requests per window on an MCP endpoint; undefined when off. */
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     /** REST calls by JWTs of one user per window; undefined when off. */
@@ -164,6 +166,11 @@ function commaList(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+function bearerToken(text: string): string {
+  if (/^[\w.~+/=-]{16,}$/.test(text)) return text;
+  throw new Error('must have at least 16 characters: letters, digits and -._~+/= (RFC 6750 section 2.1)');
 }
 
 function masterKeys(text: string): string[] {

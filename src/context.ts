@@ -25,6 +25,10 @@ import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
+import { createStoredValues } from './runtime/stored-values.ts';
+import { buildInfo } from './telemetry/metrics.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
+import { version } from './cli/version.ts';
 import type { Listings } from './mcp/tools/tool-listings.ts';
 import { CATALOG_FOLDER, PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
@@ -93,12 +97,13 @@ export async function openContext(
     const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
     const hashKey = await loadHashKey({ db, keys, clock });
     const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
+    const telemetry = createTelemetry();
     const executions = createExecutionLog({ db, clock, log });
     const dispatcher = new Dispatcher(
-      { db, store, clock, keys, log, intervals },
+      { db, store, clock, keys, log, telemetry, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
-    const limits = createLimits(config);
+    const limits = createLimits(config, telemetry);
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });
     const custom = await openCustomConnectors(
@@ -108,6 +113,7 @@ export async function openContext(
     const base = {
       config,
       log,
+      telemetry,
       clock,
       store,
       db,
@@ -141,6 +147,7 @@ export async function openContext(
       async originsOf(environment: Environment) {
         return (await readSettings(db, environment)).origins;
       },
+      metricsPage: metricsPageOf({ telemetry, db, clock, log }),
       async toolsOf(live: LiveServer) {
         const { createListings } = await import('./mcp/tools/tool-listings.ts');
         listings ??= createListings(base);
@@ -158,10 +165,7 @@ export async function openContext(
         await executions.close();
         await base.keyUses.close();
         await base.remoteSessions.close();
-        await toReceivers.close();
-        await toIssuers.close();
-        await toStreams.close();
-        await outbound.close();
+        for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
         await store.close();
       },
     };
@@ -172,6 +176,18 @@ export async function openContext(
     await store.close();
     throw error;
   }
+}
+
+/** Returns the function behind /metrics. It loads its code at the first scrape. */
+function metricsPageOf(
+  context: Pick<OpenContext, 'telemetry' | 'db' | 'clock' | 'log'>,
+): HttpContext['metricsPage'] {
+  const stored = createStoredValues(context);
+  return async () => {
+    const { renderPrometheus } = await import('./telemetry/prometheus.ts');
+    const families = [...context.telemetry.families(), ...(await stored.read())];
+    return renderPrometheus([buildInfo(version()), ...families]);
+  };
 }
 
 function hostOf(address: string): AllowedAddress {

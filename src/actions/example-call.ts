@@ -8,6 +8,7 @@ import type { Outbound, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { FileStore } from '../upstream/file-store.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createRemoteSessions } from '../upstream/remote/sessions.ts';
 import { wholeBody } from '../upstream/sent-files.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
@@ -69,7 +70,7 @@ export async function callExample(
   const remoteSessions = createRemoteSessions(outbound);
   const key = call.action.effect === 'read' ? {} : { idempotencyKey: EXAMPLE_KEY };
   return await outcomeOf(
-    { outbound, throttle, clock, log, remoteSessions },
+    { outbound, throttle, clock, log, telemetry: createTelemetry(), remoteSessions },
     { ...call, ...key, files: EXAMPLE_FILES },
   );
 }

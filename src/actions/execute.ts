@@ -23,6 +23,7 @@ import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { Following, Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
+import { countAction } from './count-action.ts';
 import { fileStoreOf } from './file-store.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
@@ -95,6 +96,7 @@ export type ExecuteContext = Pick<
   | 'clock'
   | 'config'
   | 'log'
+  | 'telemetry'
   | 'keys'
   | 'catalog'
   | 'outbound'
@@ -340,7 +342,7 @@ function statusIn({ details }: GatehouseError): number | undefined {
 }
 
 async function record(
-  { executions }: ExecuteContext,
+  { executions, telemetry, catalog }: ExecuteContext,
   request: ExecuteRequest,
   { facts, durationMs, error }: { facts: Facts; durationMs: number; error: GatehouseError | undefined },
 ): Promise<void> {
@@ -360,6 +362,8 @@ async function record(
     upstreamStatus: facts.upstreamStatus,
     durationMs,
   };
+  const { environment, connectorId, actionId } = request;
+  countAction(telemetry, facts.action ?? catalog.action(environment, connectorId, actionId), execution);
   if (facts.action === undefined || facts.action.effect === 'read') executions.append(execution);
   else await executions.commit(execution);
 }

@@ -9,7 +9,10 @@ import { interpretAnswer } from '../upstream/response.ts';
 import type { Account } from './credential.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 
-export type ProbeContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log' | 'remoteSessions'>;
+export type ProbeContext = Pick<
+  Context,
+  'outbound' | 'throttle' | 'clock' | 'log' | 'telemetry' | 'remoteSessions'
+>;
 
 /** The result of a probe. `checked` is false when the connector has no probe and nothing was sent. */
 export interface Probed {

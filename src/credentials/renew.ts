@@ -19,7 +19,7 @@ import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts'
 
 export type RenewContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
+  'db' | 'clock' | 'log' | 'telemetry' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
 >;
 
 /** Pause between a first `invalid_grant` and the second attempt, whose result counts. */
@@ -104,7 +104,18 @@ async function attempt(
 ): Promise<Credential> {
   const { connector, scheme, lease } = renewal;
   const tokens = await requestTokens(context, renewal, values);
-  return saveTokens(context, { connector, scheme, credential: lease.credential, values, tokens });
+  const { credential } = lease;
+  const renewed = await saveTokens(context, { connector, scheme, credential, values, tokens });
+  countRefresh(context, connector, 'succeeded');
+  return renewed;
+}
+
+function countRefresh(
+  { telemetry }: Pick<Context, 'telemetry'>,
+  { connectorId }: Connector,
+  outcome: 'succeeded' | 'failed' | 'ended',
+): void {
+  telemetry.tokenRefreshes.count(connectorId, outcome);
 }
 
 async function requestTokens(
@@ -166,6 +177,7 @@ async function trySpares(context: RenewContext, renewal: Renewal): Promise<Crede
 
 async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): Promise<never> {
   const { connector, scheme, lease } = renewal;
+  countRefresh(context, connector, 'ended');
   const message = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
   const ownKeys = hasOwnKeys(scheme);
   const keys = scheme.type === 'token_exchange' ? 'keys' : 'client id and secret';
@@ -188,6 +200,7 @@ async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): 
 async function fallBack(context: RenewContext, renewal: Renewal, error: unknown): Promise<Credential> {
   const { connector, lease, refused } = renewal;
   const { credential } = lease;
+  countRefresh(context, connector, 'failed');
   const failure = error instanceof OAuthRefusal ? refusedApp(connector, error) : error;
   if (!(failure instanceof GatehouseError)) throw failure;
   if (!failure.code.startsWith('upstream_')) {

@@ -4,6 +4,7 @@ import type { Context as Identity } from '../identity/context.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { ToolListing } from '../servers/tool-listing.ts';
 import type { Context as Remote } from '../remote/context.ts';
+import type { MetricsPage } from '../telemetry/prometheus.ts';
 import type { Context as Workflows } from '../workflows/context.ts';
 
 /** The parts that the REST surface uses. */
@@ -12,6 +13,8 @@ export interface Context extends Connect, Workflows, Identity, Remote {
   readonly operator: Workflows['operator'];
   /** The checks behind /ready. */
   readonly readiness: Readiness;
+  /** Returns the page of /metrics. */
+  metricsPage(): Promise<MetricsPage>;
   /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */
   readonly stopping: boolean;
   /** Returns the tools that a server lists to its clients. */

@@ -3,8 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Base } from '../base.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { clientAddress } from '../lib/client-address.ts';
+import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/environments.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import { findUser, userNotFound } from './users.ts';
@@ -30,16 +32,29 @@ interface McpFacts {
   rpcMethod?: string | undefined;
 }
 
-/** Writes the log line of an answered request. */
+/** Writes the log line of an answered request, and counts it. */
 export type LogRequest = (req: IncomingMessage, res: ServerResponse, visit: Visit & McpFacts) => void;
 
-export function createRequestLog({ log }: Pick<Base, 'log'>): LogRequest {
+export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemetry'>): LogRequest {
   // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
   const requests = log.child({}, { redact: [] });
-  return ({ method }, { statusCode: status }, { requestId, startedAt, route, serverId, rpcMethod }) => {
-    const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+  return ({ method }, { statusCode: status }, visit) => {
+    const { requestId, route, serverId, rpcMethod } = visit;
+    const durationMs = Math.round((performance.now() - visit.startedAt) * 10) / 10;
+    countRequest(telemetry, visit, { method, status });
     requests.info({ requestId, method, route, serverId, rpcMethod, status, durationMs }, 'request');
   };
+}
+
+/** Counts an answered request. */
+export function countRequest(
+  { httpRequests, httpDuration }: Metrics,
+  { route, startedAt }: Pick<Visit, 'route' | 'startedAt'>,
+  { method = '', status }: { method: string | undefined; status: number },
+): void {
+  // Node.js admits only methods that it knows, so there are few.
+  httpRequests.count(route, method, String(status));
+  httpDuration.observe((performance.now() - startedAt) / SECOND, route, method);
 }
 
 /** Counts a 401 by address. Returns the error to answer: 429 for an address that was refused too often. */

@@ -16,7 +16,7 @@ import type { Deliveries, Handoff } from './context.ts';
 import { cancelLeftovers } from './cancel-deliveries.ts';
 import { deleteOldEvents } from './retention.ts';
 
-type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'intervals'>;
+type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'telemetry' | 'intervals'>;
 
 interface DispatcherOptions {
   outbound: Outbound;

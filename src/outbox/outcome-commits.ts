@@ -23,10 +23,10 @@ const WRITE_AGAIN_MS = SECOND;
 
 /** `recovered` is called when the last outcome that could not be stored is stored. */
 export function createOutcomes(
-  context: PublishContext & Pick<Base, 'log' | 'store'>,
+  context: PublishContext & Pick<Base, 'log' | 'telemetry' | 'store'>,
   recovered: () => void,
 ): Outcomes {
-  const { store, log } = context;
+  const { store, log, telemetry } = context;
   const unwritten = new Set<string>();
   const cancelling = new Map<string, Promise<void>>();
   const stop = new AbortController();
@@ -35,8 +35,9 @@ export function createOutcomes(
     for (const one of disabled) await reportDisabled(tx, context, one);
     for (const { item } of outcomes) {
       // The lease expired during a pause, or the subscription is gone. The new holder stores its own outcome.
-      if (!written.has(item.deliveryId))
-        log.info({ deliveryId: item.deliveryId }, 'outcome dropped, lease lost');
+      if (written.has(item.deliveryId)) continue;
+      telemetry.leasesLost.count('delivery');
+      log.info({ deliveryId: item.deliveryId }, 'outcome dropped, lease lost');
     }
     return outcomes.map(({ target }) =>
       disabled.find((one) => one.target.subscriptionId === target.subscriptionId),
@@ -54,6 +55,7 @@ export function createOutcomes(
     async write(outcome) {
       const { deliveryId } = outcome.item;
       logAttempt(log, outcome);
+      countAttempt(telemetry, outcome);
       for (;;) {
         try {
           const disabled = await commits.add(outcome);
@@ -75,6 +77,15 @@ export function createOutcomes(
       await Promise.all(cancelling.values());
     },
   };
+}
+
+function countAttempt(
+  { deliveries, deliveryDuration }: Base['telemetry'],
+  { verdict, durationMs }: Outcome,
+): void {
+  const outcome = typeof verdict === 'object' ? 'retried' : verdict;
+  deliveries.count(outcome);
+  deliveryDuration.observe(durationMs / SECOND, outcome);
 }
 
 function logAttempt(log: Base['log'], { item, target, status, error, durationMs }: Outcome): void {

@@ -118,7 +118,9 @@ async function run(context: JobContext, attempt: Run): Promise<void> {
   await whileRenewing(renewal, async () => {
     try {
       await recordRun(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
+      context.telemetry.jobs.count(job.kind, 'succeeded');
     } catch (error) {
+      context.telemetry.jobs.count(job.kind, signal.aborted ? 'interrupted' : 'failed');
       // A job that the stop of this process interrupted runs again in another process, or at the next start.
       if (signal.aborted) await interrupted(context, job);
       else await onFailed(context, attempt, error);
@@ -130,7 +132,7 @@ function interrupted(context: JobContext, job: Job): Promise<void> {
   return recordRun(context, job, { againInMs: 0, error: 'interrupted' });
 }
 
-type JobContext = Pick<Base, 'db' | 'clock' | 'log'>;
+type JobContext = Pick<Base, 'db' | 'clock' | 'log' | 'telemetry'>;
 
 interface Job {
   job_id: string;

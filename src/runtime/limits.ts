@@ -1,6 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config, RateLimit } from '../config.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 /** A caller's remaining limit as response headers. */
 export type LimitHeaders = Record<string, string>;
@@ -26,12 +27,14 @@ export interface Limits {
 const REFUSALS_PER_MINUTE = 30;
 const NONE: LimitHeaders = {};
 
-export function createLimits({
-  mcpRateLimit,
-  userRateLimit,
-}: Pick<Config, 'mcpRateLimit' | 'userRateLimit'>): Limits {
-  const mcp = counter(mcpRateLimit, 'Too many requests on this MCP server.');
-  const user = counter(userRateLimit, 'Too many requests by JWTs of this user.');
+export function createLimits(
+  { mcpRateLimit, userRateLimit }: Pick<Config, 'mcpRateLimit' | 'userRateLimit'>,
+  { rateLimited }: Pick<Metrics, 'rateLimited'>,
+): Limits {
+  const mcp = counter(mcpRateLimit, 'Too many requests on this MCP server.', () => rateLimited.count('mcp'));
+  const user = counter(userRateLimit, 'Too many requests by JWTs of this user.', () =>
+    rateLimited.count('user'),
+  );
   const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
 
   return {
@@ -41,6 +44,7 @@ export function createLimits({
     async assertNotBlocked(address) {
       const state = await refusals.get(address);
       if (!state || state.consumedPoints < REFUSALS_PER_MINUTE) return;
+      rateLimited.count('address');
       throw tooMany('Too many refused requests from this address.', headersOf(REFUSALS_PER_MINUTE, state));
     },
   };
@@ -50,6 +54,7 @@ export function createLimits({
 function counter(
   limit: RateLimit | undefined,
   refusal: string,
+  onRefusal: () => void,
 ): (key: string, cost: number) => Promise<LimitHeaders> {
   if (!limit) return async () => NONE;
   const { points, windowSeconds } = limit;
@@ -59,6 +64,7 @@ function counter(
       return headersOf(points, await limiter.consume(key, cost));
     } catch (rejected) {
       if (!(rejected instanceof RateLimiterRes)) throw rejected;
+      onRefusal();
       throw tooMany(refusal, headersOf(points, rejected));
     }
   };

@@ -1,5 +1,6 @@
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import { probeWrite } from '../store/write-probe.ts';
 
 const CHECK_INTERVAL_MS = 250;
@@ -42,32 +43,21 @@ export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Re
 
 async function faultsOfStore({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): Promise<string[]> {
   try {
-    const key = await withTimeout(db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst());
+    const key = await withTimeout(
+      db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst(),
+      TIMEOUT_MS,
+    );
     if (!key) return ['the first API keys are not stored yet'];
   } catch (error) {
     log.warn({ err: error }, 'not ready: the database does not answer');
     return ['the database does not answer'];
   }
   try {
-    await withTimeout(probeWrite(db, clock.now()));
+    await withTimeout(probeWrite(db, clock.now()), TIMEOUT_MS);
     return [];
   } catch (error) {
     log.warn({ err: error }, 'not ready: the database takes no writes');
     return ['the database takes no writes; its disk may be full'];
-  }
-}
-
-/** Rejects when the work takes too long. The work itself continues. @throws Error */
-async function withTimeout<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / SECOND} s`)), TIMEOUT_MS);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

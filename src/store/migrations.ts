@@ -22,6 +22,7 @@ import { events, manualHooks } from './migration-events.ts';
 import { files } from './migration-files.ts';
 import { foundation } from './migration-foundation.ts';
 import { namedKeys } from './migration-keys.ts';
+import { countedStates } from './migration-metrics.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
@@ -72,4 +73,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'unchosen grants', up: unchosenGrants },
   { name: 'named keys', up: namedKeys },
   { name: 'manual hooks', up: manualHooks },
+  { name: 'counted states', up: countedStates },
 ];

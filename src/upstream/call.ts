@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
 import { MAX_JSON_DEPTH } from '../lib/json.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
@@ -8,6 +8,7 @@ import type { OutboundAnswer } from '../lib/outbound.ts';
 import { secretsIn } from '../lib/scrub.ts';
 import { XmlError } from '../lib/xml.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { readEvents } from './event-stream.ts';
 import { answersFile, collected, fileOf, mayAnswerFile, storedFile } from './file-answer.ts';
 import { parseAnswer } from './large-answers.ts';
@@ -19,7 +20,10 @@ import { retryAfterMs } from './response.ts';
 import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
 import { parseXmlAnswer, readsXml } from './xml-answer.ts';
 
-export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log' | 'remoteSessions'>;
+export type UpstreamContext = Pick<
+  Context,
+  'outbound' | 'throttle' | 'clock' | 'log' | 'telemetry' | 'remoteSessions'
+>;
 
 const MAX_TRIES = 3;
 const RETRIES = { firstMs: 200, factor: 4 };
@@ -37,6 +41,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     const release = await context.throttle.enter(call, deadline);
     let answer: UpstreamAnswer | undefined;
     let failure: unknown;
+    const startedAt = performance.now();
     try {
       answer = await sendOnce(context, call, Math.max(1, deadline - context.clock.now()));
       if (call.connector.definition.budget) context.throttle.observe(call, answer);
@@ -45,6 +50,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     } finally {
       release();
     }
+    countAttempt(context.telemetry, call, { answer, failure, durationMs: performance.now() - startedAt });
     const waitMs = answer ? waitAfter(context, call, { answer, tries }) : waitAfterFailure(failure, tries);
     const again =
       waitMs !== undefined &&
@@ -57,6 +63,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
       if (answer) return answer;
       throw failure;
     }
+    context.telemetry.upstreamRetries.count(call.connector.connectorId);
     context.log.debug(
       {
         connectorId: call.connector.connectorId,
@@ -69,6 +76,21 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     );
     await pause(call, waitMs);
   }
+}
+
+function countAttempt(
+  { upstreamAttempts, upstreamDuration, upstreamRateLimited }: Metrics,
+  call: UpstreamCall,
+  {
+    answer,
+    failure,
+    durationMs,
+  }: { answer: UpstreamAnswer | undefined; failure: unknown; durationMs: number },
+): void {
+  const { connectorId } = call.connector;
+  upstreamAttempts.count(connectorId, answer ? String(answer.status) : publicError(failure).code);
+  upstreamDuration.observe(durationMs / SECOND, connectorId);
+  if (answer && failureOf(call, answer) === 'upstream_rate_limited') upstreamRateLimited.count(connectorId);
 }
 
 async function sendOnce(

@@ -38,7 +38,7 @@ export interface Writes {
  * @throws Overtaken when the run is not ours or was cancelled.
  */
 export async function commit(
-  context: Pick<Context, 'db' | 'clock' | 'operator'>,
+  context: Pick<Context, 'db' | 'clock' | 'telemetry' | 'operator'>,
   run: RunRow,
   { result, beginning, changes = {} }: Writes & { changes?: RunChanges | undefined },
 ): Promise<void> {
@@ -74,6 +74,8 @@ export async function commit(
     return true;
   });
   if (!held) throw new Overtaken('The run is not ours any more.');
+  const { status } = changes;
+  if (status === 'succeeded' || status === 'failed') context.telemetry.workflowRuns.count(status);
 }
 
 /** Cancels the waiting steps of a cancelled run, so that none is retried. */

@@ -8,6 +8,7 @@ import { createCredential } from '../../src/credentials/records.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { HOUR, systemClock } from '../../src/lib/clock.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -37,6 +38,7 @@ async function openProcesses(kind: StoreKind) {
     db,
     clock: systemClock,
     log: createLog('silent'),
+    telemetry: createTelemetry(),
     keys: createKeyRing([Buffer.alloc(32, 9).toString('base64')]),
     catalog: oauthCatalog(party.origin),
     outbound,

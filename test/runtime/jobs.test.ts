@@ -5,6 +5,7 @@ import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 
@@ -14,7 +15,7 @@ async function openNotes(kind: StoreKind) {
   const store = await openStore(database);
   await migrate(store, 1);
   const clock = manualClock();
-  const context = { db: store.db, clock, log: createLog('silent') };
+  const context = { db: store.db, clock, log: createLog('silent'), telemetry: createTelemetry() };
   const ran: string[] = [];
   const note: JobKind = {
     attempts: 3,

@@ -10,6 +10,7 @@ import { createUser } from '../../src/identity/users.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
@@ -62,6 +63,7 @@ async function open(
     egressProxy: undefined,
     caFile: undefined,
   });
+  const telemetry = createTelemetry();
   const executions = createExecutionLog({ db, clock, log });
   const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
   return {
@@ -69,6 +71,7 @@ async function open(
     db,
     clock,
     log,
+    telemetry,
     keys,
     hashKey: createSecretKey(Buffer.alloc(32, 7)),
     catalog: catalogFor(),
@@ -78,7 +81,7 @@ async function open(
     executions,
     accountChanges: createAccountChanges({ clock }),
     credentialMemory: createCredentialMemory({ clock }),
-    operator: silentOperator({ db, store, clock, keys, log, outbound }),
+    operator: silentOperator({ db, store, clock, keys, log, telemetry, outbound }),
     logged,
     userId,
     again: () => open(database, clock, userId),

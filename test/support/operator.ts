@@ -5,7 +5,7 @@ import { SHORT_INTERVALS } from './clock.ts';
 
 /** Creates operator notices of a process that does not serve: the notices wait in the store. */
 export function silentOperator(
-  context: Pick<OpenContext, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'outbound'>,
+  context: Pick<OpenContext, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'telemetry' | 'outbound'>,
 ): Operator {
   const dispatcher = new Dispatcher(
     { ...context, intervals: SHORT_INTERVALS },

@@ -7,6 +7,7 @@ import { freshCredential } from '../../src/credentials/refresh.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Config } from '../../src/config.ts';
@@ -46,6 +47,7 @@ const base = {
   db: store.db,
   clock: systemClock,
   log: createLog('silent'),
+  telemetry: createTelemetry(),
   keys,
   catalog: oauthCatalog(origin),
   credentialMemory: createCredentialMemory({ clock: systemClock }),

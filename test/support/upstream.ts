@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import type { UpstreamContext } from '../../src/upstream/call.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
@@ -100,6 +101,7 @@ export function openUpstream(
   return {
     outbound,
     clock,
+    telemetry: createTelemetry(),
     throttle: createThrottle(clock),
     remoteSessions: createRemoteSessions(outbound),
     log: createLog('debug', { write: (line) => void logged.push(line) }),

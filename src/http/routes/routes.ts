@@ -11,6 +11,7 @@ import * as credentials from './credentials.ts';
 import * as executions from './executions.ts';
 import * as files from './files.ts';
 import * as health from './health.ts';
+import { metricsRoute } from './metrics.ts';
 import * as oauthApps from './oauth-apps.ts';
 import type { Route } from '../server/route.ts';
 import * as keys from './keys.ts';
@@ -169,6 +170,7 @@ export const ROUTES: Route[] = [
   admin.listAuditRoute,
   health.healthRoute,
   health.readyRoute,
+  metricsRoute,
   admin.jwksRoute,
   protectedResourceRoute,
 ];

@@ -7,6 +7,7 @@ import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import {
   countRefusal,
+  countRequest,
   createRequestLog,
   foreignOrigin,
   isAllowedPage,
@@ -86,7 +87,9 @@ function routerOf(surface: Surface, prefix: string, routes: Route[]): Router {
     });
   }
   for (const [path, methods] of methodsByPath(routes.filter(({ spec }) => spec.cors))) {
-    router.options(within(path), (req, res) => preflight(surface.context, methods, { req, res }));
+    router.options(within(path), (req, res) =>
+      preflight(surface.context, methods, { req, res, visit: visitOf(res, path) }),
+    );
   }
   for (const [path, methods] of methodsByPath(routes)) {
     router.all(within(path), (req, res) => {
@@ -98,7 +101,7 @@ function routerOf(surface: Surface, prefix: string, routes: Route[]): Router {
           headers: { Allow: allow },
         },
       );
-      sendError(surface.context, { res, visit: visitOf(res, path) }, refusal);
+      refuse(surface.context, { res, visit: visitOf(res, path) }, refusal);
     });
   }
   return router;
@@ -111,13 +114,13 @@ export function mountNotFound(context: Context, app: Express): void {
       'not_found',
       'There is nothing at this address. The reference is at /docs.',
     );
-    sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
+    refuse(context, { res, visit: visitOf(res, '(none)') }, refusal);
   });
   // Express itself rejects paths that cannot be decoded.
   app.use(
     errorHandler((error, res) => {
       const refusal = error instanceof URIError ? invalidPath() : error;
-      sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
+      refuse(context, { res, visit: visitOf(res, '(none)') }, refusal);
     }),
   );
 }
@@ -176,17 +179,14 @@ async function allowOrigin(context: Context, req: Request, res: Response): Promi
   return true;
 }
 
-async function preflight(
-  context: Context,
-  methods: string[],
-  { req, res }: Pick<Exchange, 'req' | 'res'>,
-): Promise<void> {
+async function preflight(context: Context, methods: string[], { req, res, visit }: Exchange): Promise<void> {
   if (await allowOrigin(context, req, res)) {
     res.setHeader('Access-Control-Allow-Methods', methods.join(', '));
     res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, x-api-version');
     res.setHeader('Access-Control-Max-Age', '600');
   }
   res.writeHead(204).end();
+  countRequest(context.telemetry, visit, { method: req.method, status: 204 });
 }
 
 /** Writes a large answer in steps, because an action may return 10 MiB. */
@@ -224,6 +224,16 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
     ...headers,
   });
   res.end(content);
+}
+
+/** Answers a request that no route takes. It has no log line, but counts. */
+function refuse(
+  context: Context,
+  { res, visit }: { res: ServerResponse; visit: Visit },
+  thrown: unknown,
+): void {
+  sendError(context, { res, visit }, thrown);
+  countRequest(context.telemetry, visit, { method: res.req.method, status: res.statusCode });
 }
 
 function sendError(

@@ -39,6 +39,8 @@ export interface RouteInput<Params, Query, Body> {
   streamRaw(): AsyncIterable<Buffer>;
   /** The existing user of x-svc-userid or of the JWT; undefined when the route allows none. */
   userId: string | undefined;
+  /** Address of the connected peer: of the reverse proxy where there is one. */
+  peer: string;
   /** Returns a request header by its lower-case name. */
   header(name: string): string | undefined;
   /** Aborts when the client disconnects. */
@@ -200,6 +202,7 @@ export function defineRoute<
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           streamRaw: () => streamBytes(request.req, spec.rawBody?.maxBytes ?? 0),
           userId,
+          peer: request.req.socket.remoteAddress ?? '',
           header: (name) => headerText(request.req, name),
           signal: request.signal,
         });

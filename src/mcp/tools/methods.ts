@@ -45,6 +45,25 @@ export type On = <S extends MethodSchema>(
   ) => Result | Rendered | Promise<Result | Rendered>,
 ) => void;
 
+/** The methods that this server answers. Other names are chosen by clients. */
+export const METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'subscriptions/listen',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+]);
+
 /** Registers every method but tools/call (`fallback`) and ping, which the SDK answers. */
 export function registerMethods(on: On): void {
   on(method('initialize'), (_, { visible }, { protocolVersion }) => {

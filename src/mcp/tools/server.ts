@@ -2,13 +2,15 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, Result } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
+import { SECOND } from '../../lib/clock.ts';
+import { UNKNOWN } from '../../telemetry/metrics.ts';
 import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { cancelled, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { paramsFault } from '../protocol/params.ts';
 import type { Grant } from './grant.ts';
 import { InputRequired } from './input.ts';
 import type { McpCall } from './mcp-call.ts';
-import { fallback, registerMethods } from './methods.ts';
+import { fallback, METHODS, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
 import { createRemoteSubscriptions, type RemoteSubscriptions } from './remote-subscriptions.ts';
@@ -152,7 +154,9 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     async answer(asked, call) {
       const request = withoutTask(asked);
       const fault = paramsFault(request);
-      return fault === undefined ? ask(request, call) : invalidParams(call, fault);
+      return counted(context, request, async () =>
+        fault === undefined ? ask(request, call) : invalidParams(call, fault),
+      );
     },
     async close() {
       waitingCalls.close();
@@ -160,6 +164,31 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       await server.close();
     },
   };
+}
+
+/** Counts a request by the outcome of its work. */
+async function counted(
+  { telemetry }: Pick<Context, 'telemetry'>,
+  request: RpcRequest,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const method = METHODS.has(request.method) ? request.method : UNKNOWN;
+  const startedAt = performance.now();
+  let outcome = 'cancelled';
+  try {
+    const answer = await work();
+    outcome = outcomeOf(answer);
+    return answer;
+  } finally {
+    telemetry.mcpRequests.count(method, outcome);
+    telemetry.mcpDuration.observe((performance.now() - startedAt) / SECOND, method);
+  }
+}
+
+function outcomeOf(answer: Answer): string {
+  if ('error' in answer) return 'failed';
+  if (answer.interim) return 'input_required';
+  return answer.failed ? 'tool_failed' : 'succeeded';
 }
 
 function invalidParams({ requestId }: McpCall, message: string): Answer {

@@ -49,6 +49,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   ]);
   const exchange = createExchange(context, core, { sessions, listeners, watch });
   const logRequest = createRequestLog(context);
+  const { mcpSessions, mcpStreams } = context.telemetry;
+  const unwatchSessions = mcpSessions.watch(sessions.count);
+  const unwatchStreams = mcpStreams.watch(() => [...sessions.listening(), ...listeners.all()].length);
   return {
     async handle(req, res) {
       const opened = openVisit('/mcp/{serverId}');
@@ -65,6 +68,8 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       listeners.closeStreams();
     },
     async close() {
+      unwatchSessions();
+      unwatchStreams();
       watch.close();
       sessions.close();
       await core.close();

@@ -63,6 +63,7 @@ export interface Sessions {
   /** Returns the session if this caller owns it, at this server and for this user. */
   find(sessionId: string, grant: Grant): Session | undefined;
   end(session: Session): void;
+  count(): number;
   /** Sessions with a standing stream. They are notified of changes. */
   listening(): Iterable<Session>;
   /** Ends the standing streams. */
@@ -137,6 +138,7 @@ export function createSessions(clock: Clock): Sessions {
       return session;
     },
     end,
+    count: () => sessions.size,
     closeStreams() {
       for (const session of listening) endStandingStream(session);
     },

@@ -55,6 +55,8 @@ export interface Polled {
  * in place, and a credential that does not work suspends the source.
  */
 export async function pollSource(context: Context, source: Source, signal?: AbortSignal): Promise<Polled> {
+  const { connectorId } = source;
+  const count = (outcome: string) => context.telemetry.polls.count(connectorId, outcome);
   const renewal = {
     renew: () => renewLease(context, source),
     onError: (error: unknown) =>
@@ -62,8 +64,11 @@ export async function pollSource(context: Context, source: Source, signal?: Abor
   };
   return whileRenewing(renewal, async () => {
     try {
-      return await poll(context, source, signal);
+      const polled = await poll(context, source, signal);
+      count('succeeded');
+      return polled;
     } catch (error) {
+      count(signal?.aborted ? 'interrupted' : 'failed');
       await (signal?.aborted ? releaseLease(context, source) : onPollFailed(context, source, error));
       return { records: 0, deliveries: 0 };
     }
@@ -229,6 +234,7 @@ async function commit(context: Context, source: Source, result: PollResult): Pro
     return recordAll(tx, context, { ...result, source: { ...source, cursorUntil } });
   });
   if (deliveries === undefined) {
+    context.telemetry.leasesLost.count('poll');
     context.log.warn({ sourceId: source.sourceId }, 'poll discarded, lease lost');
     return 0;
   }
