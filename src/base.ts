@@ -6,7 +6,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
-import type { Store } from './store/open.ts';
+import type { Store } from './store/open-database.ts';
 import type { Db } from './store/schema.ts';
 
 /** Intervals at which a process polls the store, in ms. */

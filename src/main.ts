@@ -67,7 +67,7 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--header <name:value>', 'header of each request to --url; may be repeated', collect, [])
     .addHelpText('after', STDIO_HELP)
     .action(async (options, command: Command) => {
-      const { readStdioOptions, stdio } = await import('./cli/stdio.ts');
+      const { readStdioOptions, stdio } = await import('./cli/stdio-command.ts');
       const checked = readStdioOptions(options);
       if (typeof checked === 'string') command.error(`error: ${checked}`);
       else done(await stdio(checked));
@@ -82,7 +82,7 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--json', 'print the migrations that ran as JSON')
     .addHelpText('after', MIGRATE_HELP)
     .action(async ({ json }: { json?: boolean }) => {
-      const { migrateStore } = await import('./cli/migrate.ts');
+      const { migrateStore } = await import('./cli/migrate-command.ts');
       done(await migrateStore({ json: json === true }));
     });
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../src');
@@ -255,6 +255,12 @@ test('no file is longer than 400 lines', () => {
     }))
     .filter(({ lines }) => lines > 400);
   expect(long).toEqual([]);
+});
+
+test('no two files share a name but the contexts and ports of rooms', () => {
+  const places = Map.groupBy(files, (file) => basename(file));
+  const shared = [...places].filter(([, paths]) => paths.length > 1).map(([name]) => name);
+  expect(shared.toSorted()).toEqual(['context.ts', 'ports.ts']);
 });
 
 function roomOf(name: string): string {

@@ -9,13 +9,13 @@ import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { FileStore } from '../upstream/file-store.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
-import { createRemoteSessions } from '../upstream/remote/sessions.ts';
+import { createRemoteSessions } from '../upstream/remote/remote-sessions.ts';
 import { wholeBody } from '../upstream/sent-files.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readPage } from './offset-pages.ts';
 import { completed, withFilled } from './reads.ts';
 import { listSource, readValue, splitWindow } from './read-results.ts';
-import { afterSteps } from './steps.ts';
+import { afterSteps } from './follow-up-steps.ts';
 
 /* The call of an example: as a caller's, without a store, limits and repetitions. */
 

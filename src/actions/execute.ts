@@ -24,11 +24,11 @@ import type { Environment } from '../store/environments.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { Following, Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
 import { countAction } from './count-action.ts';
-import { fileStoreOf } from './file-store.ts';
+import { fileStoreOf } from './call-files.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
 import { assertReads, completed, withFilled, type Denies } from './reads.ts';
-import { afterSteps } from './steps.ts';
+import { afterSteps } from './follow-up-steps.ts';
 import { readList, readValue, splitWindow } from './read-results.ts';
 
 /** A request to run an action, from REST or MCP. */

@@ -6,7 +6,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables, DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { deleteOldRows } from './retention.ts';
+import { deleteOldRows } from './execution-retention.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 
 /** One decision: who requested which action, whether it was allowed, and how it ended. Never a payload. */

@@ -4,7 +4,7 @@ import { DAY, SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest, isErrorCode, type ErrorCode } from '../lib/errors.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
 import { keepRenewing, LEASE_MS } from '../runtime/lease.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { isUniqueViolation } from '../store/open-database.ts';
 import type { Tables } from '../store/schema.ts';
 import { hadNoEffect, isOutcomeUnknown, outcomeUnknown } from '../upstream/outcome.ts';
 import { sha256 } from '../lib/sha256.ts';

@@ -7,7 +7,7 @@ import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { assertEnabled, assertServesUser } from '../servers/access.ts';
-import type { LiveServer } from '../servers/live.ts';
+import type { LiveServer } from '../servers/live-servers.ts';
 import { assertEffect, findAllowed } from './execute.ts';
 import { assertReads } from './reads.ts';
 

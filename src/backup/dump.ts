@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../store/snapshot.ts';
 import { tablesOf, type TableShape } from '../store/table-shapes.ts';
-import { FORMAT, type Header, type Progress, type TableLine } from './format.ts';
+import { FORMAT, type Header, type Progress, type TableLine } from './backup-format.ts';
 
 /** Tables of running processes, and the versions, which the restore writes itself. */
 const LEFT_OUT = new Set(['presence', 'write_probes', 'schema_versions']);

@@ -4,7 +4,7 @@ import { createKeyRing } from '../crypto/key-ring.ts';
 import { masterKeyPath, readMasterKeys } from '../crypto/master-key-file.ts';
 import { openSecret } from '../identity/secrets.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { BackupError } from './format.ts';
+import { BackupError } from './backup-format.ts';
 
 type KeyConfig = Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>;
 

@@ -11,7 +11,7 @@ import {
   table,
   type Header,
   type TableLine,
-} from './format.ts';
+} from './backup-format.ts';
 
 type Value = string | number | null | Buffer;
 

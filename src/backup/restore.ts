@@ -16,12 +16,12 @@ import { masterKeyPath } from '../crypto/master-key-file.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { migrateWithin } from '../store/migrate.ts';
-import { openStore, type Store } from '../store/open.ts';
+import { openStore, type Store } from '../store/open-database.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import { tablesOf } from '../store/table-shapes.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
-import { BackupError, type Header, type Progress } from './format.ts';
-import { load } from './load.ts';
+import { BackupError, type Header, type Progress } from './backup-format.ts';
+import { load } from './load-backup.ts';
 import { checkKeys, masterKeysOf } from './master-keys.ts';
 import type { Dump } from './read-dump.ts';
 

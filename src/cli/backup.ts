@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
-import { createKey, createLock } from '../backup/lock.ts';
-import { openBackup } from '../backup/open.ts';
+import { createKey, createLock } from '../backup/encryption.ts';
+import { openBackup } from '../backup/open-backup.ts';
 import { restore } from '../backup/restore.ts';
-import { writeBackup } from '../backup/write.ts';
+import { writeBackup } from '../backup/write-backup.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { makeFolder } from '../lib/folders.ts';

@@ -1,7 +1,7 @@
 import { readConfig } from '../config.ts';
 import type { ChangeableCatalog } from '../connectors/catalog.ts';
 import type { OpenContext } from '../context.ts';
-import { listStored } from '../custom/rows.ts';
+import { listStored } from '../custom/custom-rows.ts';
 import type { Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { CallOptions } from './call.ts';
-import type { Filters, Kind } from './records.ts';
+import type { CallOptions } from './call-command.ts';
+import type { Filters, Kind } from './record-kinds.ts';
 import type { Service, Target } from './service.ts';
-import type { LogOptions, RunOptions } from './workflow-runs.ts';
+import type { LogOptions, RunOptions } from './run-commands.ts';
 
 type Done = (code: number) => void;
 
@@ -34,7 +34,7 @@ export function addData(program: Command, done: Done): void {
         command.error(`error: the action must be <connector>.<action>, such as sandbox.list_orders`);
       if (options.input !== undefined && options.inputFile !== undefined)
         command.error('error: --input and --input-file exclude each other');
-      const { callAction } = await import('./call.ts');
+      const { callAction } = await import('./call-command.ts');
       done(await withService(options, (service) => callAction(service, action, options)));
     });
   withTarget(program.command('connect'))
@@ -44,7 +44,7 @@ export function addData(program: Command, done: Done): void {
     .option('--json', 'print the link with its expiry as JSON')
     .addHelpText('after', CONNECT_HELP)
     .action(async (user: string, connectorId: string, options: Target & { json?: boolean }) => {
-      const { connectAccount } = await import('./connect.ts');
+      const { connectAccount } = await import('./connect-command.ts');
       const json = options.json === true;
       done(await withService(options, (service) => connectAccount(service, { user, connectorId, json })));
     });
@@ -205,7 +205,7 @@ function addWorkflows(program: Command, done: Done): void {
     .option('--input-file <file>', 'file with the input; - reads standard input')
     .option('--json', 'print the answer as JSON')
     .action(async (workflow: string, options: RunOptions & Target) => {
-      const { runWorkflow } = await import('./workflow-runs.ts');
+      const { runWorkflow } = await import('./run-commands.ts');
       done(await withService(options, (service) => runWorkflow(service, workflow, options)));
     });
   withTarget(workflows.command('logs'))
@@ -216,7 +216,7 @@ function addWorkflows(program: Command, done: Done): void {
     .option('--limit <n>', 'number of runs', '20')
     .option('--json', 'print JSON')
     .action(async (workflow: string, options: Omit<LogOptions, 'limit'> & ListFlags, command: Command) => {
-      const { workflowLogs } = await import('./workflow-runs.ts');
+      const { workflowLogs } = await import('./run-commands.ts');
       const limit = limitOf(options, command);
       done(await withService(options, (service) => workflowLogs(service, workflow, { ...options, limit })));
     });
@@ -287,7 +287,7 @@ function limitOf({ limit }: { limit: string }, command: Command): number {
   return wanted;
 }
 
-const records = () => import('./records.ts');
+const records = () => import('./record-kinds.ts');
 
 const TARGET_HELP = `
 Works with the store of this machine, or with a remote Gatehouse: GATEHOUSE_URL and GATEHOUSE_KEY, or --url and --key.`;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { SANDBOX_ID } from '../connectors/catalog.ts';
 import type { OpenContext } from '../context.ts';
-import { createCredential } from '../credentials/records.ts';
+import { createCredential } from '../credentials/credential-records.ts';
 import { createUser } from '../identity/users.ts';
-import { createServer } from '../servers/records.ts';
+import { createServer } from '../servers/server-records.ts';
 
 /** Data that a new operator can try at once. */
 export interface Demonstration {

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
-import { loadCatalog } from '../connectors/load.ts';
+import { loadCatalog } from '../connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../package.ts';
 import { inspectFolder } from '../custom/folder.ts';
 import { isLoopback } from '../lib/addresses.ts';

@@ -12,7 +12,7 @@ import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
 import { schemaVersion } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
-import { openStore, type Store } from '../store/open.ts';
+import { openStore, type Store } from '../store/open-database.ts';
 import { probeWrite } from '../store/write-probe.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../lib/json.ts';
-import { EXECUTIONS, recordsOf, type Filters } from './records.ts';
+import { EXECUTIONS, recordsOf, type Filters } from './record-kinds.ts';
 import type { Service } from './service.ts';
 import { linesOf, textOf } from './table.ts';
 

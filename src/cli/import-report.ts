@@ -1,5 +1,5 @@
 import type { Changes } from '../openapi/changes.ts';
-import type { Report } from '../openapi/report.ts';
+import type { Report } from '../openapi/reporter.ts';
 
 /** Lines of one kind on a terminal; `--json` prints all. */
 const MAX_LINES = 20;

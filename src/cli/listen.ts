@@ -4,7 +4,7 @@ import { readConfig, type Config } from '../config.ts';
 import type { SourceScope } from '../connectors/event-scopes.ts';
 import { sourceScope } from '../connectors/events-format.ts';
 import type { OpenContext } from '../context.ts';
-import { requireConnection } from '../credentials/records.ts';
+import { requireConnection } from '../credentials/credential-records.ts';
 import { READ_BYTES } from '../outbox/delivery-attempt.ts';
 import { TIMING } from '../outbox/delivery-timing.ts';
 import {

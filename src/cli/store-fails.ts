@@ -1,5 +1,5 @@
 import type { OpenContext } from '../context.ts';
-import { StoreError } from '../store/open.ts';
+import { StoreError } from '../store/open-database.ts';
 
 /**
  * Waits until the store has failed permanently. Every later query would fail, so the process ends. Its supervisor then

@@ -2,7 +2,7 @@ import type { Recording } from '../actions/example-record.ts';
 import { readConfig } from '../config.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import { storedFields } from '../credentials/fields.ts';
-import { requireConnection } from '../credentials/records.ts';
+import { requireConnection } from '../credentials/credential-records.ts';
 import { freshCredential } from '../credentials/refresh.ts';
 import { assertOrigins, openCredential } from '../credentials/sealed-values.ts';
 import type { Environment } from '../store/environments.ts';

@@ -1,4 +1,4 @@
-import type { Progress } from '../backup/format.ts';
+import type { Progress } from '../backup/backup-format.ts';
 
 /** Shows the last finished table in one line of standard error; shows nothing where that is no terminal. */
 export function tableProgress(): { onTable: Progress; end(): void } {

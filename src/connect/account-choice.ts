@@ -4,7 +4,7 @@ import type { AccountChoice } from '../credentials/account-choices.ts';
 import { assertSameAccount } from '../credentials/account-change.ts';
 import { choices as accountsOf } from '../credentials/active-credentials.ts';
 import { chosenTokens } from '../credentials/granted.ts';
-import { requireCredential } from '../credentials/records.ts';
+import { requireCredential } from '../credentials/credential-records.ts';
 import {
   endUnchosen,
   findUnchosen,
@@ -14,7 +14,7 @@ import {
 } from '../credentials/unchosen-grants.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { assertLive, endSession, LIVE, type ConnectSession, type Outcome } from './sessions.ts';
+import { assertLive, endSession, LIVE, type ConnectSession, type Outcome } from './connect-sessions.ts';
 import { storeAccount } from './store-account.ts';
 
 /** Time to choose an account after the consent. */

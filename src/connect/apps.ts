@@ -8,9 +8,9 @@ import { connectorsWithOAuthApp, requireOAuthClient } from '../credentials/oauth
 import type { OAuthClient } from '../credentials/oauth-client.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { schemeOf } from '../credentials/records.ts';
+import { schemeOf } from '../credentials/credential-records.ts';
 import type { Environment } from '../store/environments.ts';
-import type { ConnectSession } from './sessions.ts';
+import type { ConnectSession } from './connect-sessions.ts';
 
 type AppContext = Pick<Base, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
 

@@ -10,7 +10,7 @@ import { endUnchosen } from '../credentials/unchosen-grants.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { chosenScheme, appFieldFaults } from './apps.ts';
-import { assertLive, LIVE, prefillOf, type ConnectSession } from './sessions.ts';
+import { assertLive, LIVE, prefillOf, type ConnectSession } from './connect-sessions.ts';
 import type { Submission } from './submit.ts';
 import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
 import { boundTo } from '../store/sealed-columns.ts';

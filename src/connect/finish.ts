@@ -12,7 +12,13 @@ import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { askAccount, impliedChoice } from './account-choice.ts';
 import { callbackUrl } from './authorize.ts';
-import { requireSession, endSession, sessionTaken, type ConnectSession, type Outcome } from './sessions.ts';
+import {
+  requireSession,
+  endSession,
+  sessionTaken,
+  type ConnectSession,
+  type Outcome,
+} from './connect-sessions.ts';
 import { storeAccount } from './store-account.ts';
 import { boundTo } from '../store/sealed-columns.ts';
 

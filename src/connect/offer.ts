@@ -2,9 +2,9 @@ import { unservedNote } from './presence.ts';
 import type { Context } from './context.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
+import { assertRedirectAllowed, readSettings } from '../servers/environment-settings.ts';
 import { appsOf } from './apps.ts';
-import { createSession, type NewSession } from './sessions.ts';
+import { createSession, type NewSession } from './connect-sessions.ts';
 
 /** The input for a link. makeLink() checks its `redirectUri`. */
 export type LinkInput = Omit<NewSession, 'via'>;

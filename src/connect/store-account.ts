@@ -3,10 +3,10 @@ import { assertSameAccount } from '../credentials/account-change.ts';
 import { probeTokens, type Granted } from '../credentials/granted.ts';
 import { keepTokens, placeFor } from '../credentials/granted-tokens.ts';
 import { forgetChoices } from '../credentials/memory.ts';
-import { requireCredential } from '../credentials/records.ts';
+import { requireCredential } from '../credentials/credential-records.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tx } from '../store/schema.ts';
-import { endSession, type ConnectSession, type Outcome } from './sessions.ts';
+import { endSession, type ConnectSession, type Outcome } from './connect-sessions.ts';
 
 /**
  * Stores the account of a grant and ends the session in one transaction. Returns undefined and stores nothing if the

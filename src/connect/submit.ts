@@ -1,9 +1,9 @@
 import type { Context } from './context.ts';
-import { connectAccount, deleteCredential, updateCredential } from '../credentials/records.ts';
+import { connectAccount, deleteCredential, updateCredential } from '../credentials/credential-records.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { chosenScheme } from './apps.ts';
-import { assertLive, prefillOf, endSession, type ConnectSession, type Outcome } from './sessions.ts';
+import { assertLive, prefillOf, endSession, type ConnectSession, type Outcome } from './connect-sessions.ts';
 
 /** The values that a person entered. */
 export interface Submission {

@@ -5,7 +5,7 @@ import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { checkUse } from './file-check.ts';
 import { parametersOf } from './parameters.ts';
-import { inputSchemaOf, outputSchemaOf, pagingOf, propertySchema } from './schemas.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf, propertySchema } from './action-schemas.ts';
 import { compilerOf } from './validate.ts';
 
 const NO_SCHEMA = 'is no valid JSON Schema';

@@ -5,7 +5,7 @@ import { definitionOf, hashOf } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { RAW_ACTION, rawDefinition, rawDefinitionFor } from './raw-action.ts';
-import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf } from './action-schemas.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 

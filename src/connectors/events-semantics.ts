@@ -11,7 +11,7 @@ import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { openNames } from './open-names.ts';
 import { parametersOf, takesArray } from './parameters.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingOf } from './action-schemas.ts';
 import { templateNames } from './templates.ts';
 import type { UnifiedCreate, UnifiedUpdate } from './write-format.ts';
 

@@ -3,7 +3,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { ConnectorFile } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { refsOf } from './schemas.ts';
+import { refsOf } from './action-schemas.ts';
 
 /**
  * Returns faults that cost nothing at a start and make a connector worse: unused parts, names without meaning, places

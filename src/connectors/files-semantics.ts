@@ -1,4 +1,4 @@
-import { filesOf, isFile, isFileList } from './files.ts';
+import { filesOf, isFile, isFileList } from './file-values.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import { parametersOf } from './parameters.ts';
 import type { SemanticFault } from './semantic-fault.ts';

@@ -3,7 +3,7 @@ import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { namesRead } from './reads-semantics.ts';
 import { parametersOf } from './parameters.ts';
-import { pagingParameters } from './schemas.ts';
+import { pagingParameters } from './action-schemas.ts';
 
 /** Parts of a message (`email`). */
 const EMAIL_PARTS = new Set([

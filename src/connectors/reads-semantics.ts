@@ -4,7 +4,7 @@ import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import type { EachRead } from './reads-format.ts';
 import { parametersOf } from './parameters.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingOf } from './action-schemas.ts';
 
 /** Returns the faults of `before` and `each`: actions that do not read, and missing names. */
 export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {

@@ -14,7 +14,7 @@ import { policyFaults } from './policy-semantics.ts';
 import { readFaults } from './reads-semantics.ts';
 import { remoteFaults } from './remote-semantics.ts';
 import { parametersOf } from './parameters.ts';
-import { pagingOf, refsOf, sendsBody } from './schemas.ts';
+import { pagingOf, refsOf, sendsBody } from './action-schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
 import { stepFaults } from './steps-semantics.ts';

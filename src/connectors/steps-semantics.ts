@@ -1,9 +1,9 @@
 import { effectOf, effectsIn, mostSevereOf } from './effects.ts';
-import { filesOf } from './files.ts';
+import { filesOf } from './file-values.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import { openNames } from './open-names.ts';
 import { oneReadFaults } from './reads-semantics.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingOf } from './action-schemas.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import type { UploadStep } from './steps-format.ts';
 import { templateNames } from './templates.ts';

@@ -17,7 +17,7 @@ import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
 import { asSchema } from './model-schema.ts';
 import { schemaPatternFaults } from './patterns.ts';
-import { refsOf, withRefs } from './schemas.ts';
+import { refsOf, withRefs } from './action-schemas.ts';
 import { memoByObject } from '../lib/memo.ts';
 
 const MAX_FAULTS = 20;

@@ -1,7 +1,7 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { PLACES } from './parameters.ts';
-import { pagingOf, pagingParameters } from './schemas.ts';
+import { pagingOf, pagingParameters } from './action-schemas.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */

@@ -1,6 +1,6 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { pagingParameters, sendsBody } from './schemas.ts';
+import { pagingParameters, sendsBody } from './action-schemas.ts';
 
 /** Returns the faults of `xml` and `lists`: places that nothing fills, and members that no place shows. */
 export function xmlFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {

@@ -7,7 +7,7 @@ import type { Environment } from '../store/environments.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { credentialFields, isRequired } from './fields.ts';
 import { choices } from './active-credentials.ts';
-import { findCredential } from './records.ts';
+import { findCredential } from './credential-records.ts';
 
 type ChooseContext = Parameters<typeof choices>[0];
 

@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
-import { notifyAccountsChanged } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/change-notes.ts';
 import { forgetChoices } from './memory.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 

@@ -4,7 +4,13 @@ import type { Tx } from '../store/schema.ts';
 import type { Account, Credential } from './credential.ts';
 import { valuesOf, type Granted } from './granted.ts';
 import { refreshByOf } from './renewal-times.ts';
-import { findAccount, insertCredential, renewRow, type CheckedAccount, type CredentialKey } from './rows.ts';
+import {
+  findAccount,
+  insertCredential,
+  renewRow,
+  type CheckedAccount,
+  type CredentialKey,
+} from './credential-rows.ts';
 
 type KeepContext = Pick<
   Context,

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Account } from './credential.ts';
 import { checkEntered } from './derived.ts';
-import { exchangeTokens } from './exchange.ts';
+import { exchangeTokens } from './token-exchange.ts';
 import { accountInValues } from './oauth-capture.ts';
 import { probeTokens, valuesOf } from './granted.ts';
 import { requireOAuthClient } from './oauth-apps.ts';

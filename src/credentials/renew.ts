@@ -10,7 +10,7 @@ import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './credential-end.ts';
 import { extendLease, readLeased, type Lease } from './renewal-lease.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
-import { exchangeTokens } from './exchange.ts';
+import { exchangeTokens } from './token-exchange.ts';
 import { clientCredentialsTokens, OAuthRefusal, refreshTokens, type Tokens } from './oauth.ts';
 import { openCredential, openValues } from './sealed-values.ts';
 import { saveTokens } from './save.ts';

@@ -1,6 +1,6 @@
 import { GatehouseError } from '../lib/errors.ts';
 import { endWithParent } from '../lib/parent-watch.ts';
-import type { DocumentComparison } from '../openapi/compare/compare.ts';
+import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { build, compare, type Built, type Task } from './build.ts';
 
 /*

@@ -1,13 +1,13 @@
 import type { ConnectorFile } from '../connectors/format.ts';
-import { compareWithDocument, type DocumentComparison } from '../openapi/compare/compare.ts';
+import { compareWithDocument, type DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
 import { importOpenApi, MEBIBYTE } from '../openapi/import.ts';
-import type { Report } from '../openapi/report.ts';
+import type { Report } from '../openapi/reporter.ts';
 import { faultsOf, GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { FOR_FAULTS } from '../lib/for-faults.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { changesBetween, type ListedChanges } from './changes.ts';
-import { columnsOf, requireDefinition, valueOf, type Columns } from './definition.ts';
+import { changesBetween, type ListedChanges } from './listed-changes.ts';
+import { columnsOf, requireDefinition, valueOf, type Columns } from './custom-definition.ts';
 import { overlayIn, sourceOf, type Parts } from './parts.ts';
 import { importInclude, importRequest, type ImportInclude, type ImportRequest } from './import-request.ts';
 

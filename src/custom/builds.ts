@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
-import type { DocumentComparison } from '../openapi/compare/compare.ts';
+import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 import type { Built, BuildTask, CompareTask, Task } from './build.ts';
 import type { Done, Outcome } from './build-process.ts';
 

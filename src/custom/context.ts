@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import type { ChangeableCatalog } from '../connectors/catalog.ts';
 import type { Builds } from './builds.ts';
-import type { CustomConnectors } from './live.ts';
+import type { CustomConnectors } from './live-connectors.ts';
 
 /** The parts that custom connectors use. */
 export interface Context extends Pick<Base, 'db' | 'clock' | 'log'> {

@@ -3,8 +3,8 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Built, Imported } from './build.ts';
 import type { Context } from './context.ts';
-import { changeConnector, createConnector } from './records.ts';
-import type { ConnectorKey, Version } from './rows.ts';
+import { changeConnector, createConnector } from './custom-records.ts';
+import type { ConnectorKey, Version } from './custom-rows.ts';
 
 /** A request with an OpenAPI document. */
 export interface ImportBody {

@@ -2,9 +2,9 @@ import { checkerHash } from '../connectors/checker.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import type { Db } from '../store/schema.ts';
-import { readDefinition } from './definition.ts';
+import { readDefinition } from './custom-definition.ts';
 import { overlayIn, sourceOf } from './parts.ts';
-import { findNewest, readNumbers } from './rows.ts';
+import { findNewest, readNumbers } from './custom-rows.ts';
 
 /** A stored connector that this release leaves out. */
 export interface FaultyConnector {

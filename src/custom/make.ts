@@ -2,7 +2,7 @@ import type { Environment } from '../store/environments.ts';
 import type { Built } from './build.ts';
 import type { Builds } from './builds.ts';
 import { overlayIn, type Parts } from './parts.ts';
-import type { Version } from './rows.ts';
+import type { Version } from './custom-rows.ts';
 
 /** Longer sources are checked in a process of their own, because a megabyte of YAML takes two seconds. */
 const LARGE_CHARS = 100_000;
@@ -40,7 +40,7 @@ export async function makeFromParts(
     const overlayText = overlay === undefined ? null : JSON.stringify(overlay);
     return builds.run(environment, { type: 'check', id, kind, source: text, overlay: overlayText });
   }
-  const { columnsOf, requireDefinition } = await import('./definition.ts');
+  const { columnsOf, requireDefinition } = await import('./custom-definition.ts');
   const made = requireDefinition(parts, id);
   return { connectorId: made.file.id, columns: columnsOf(made), unused: made.unused };
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { Context } from './context.ts';
-import { valueOf } from './definition.ts';
+import { valueOf } from './custom-definition.ts';
 import { overlayIn, sourceOf } from './parts.ts';
 import { fittingOverlay } from '../connectors/overlay.ts';
 import { makeFromParts } from './make.ts';
-import { changeConnector, requireStored, requireVersion } from './records.ts';
-import type { ConnectorKey } from './rows.ts';
+import { changeConnector, requireStored, requireVersion } from './custom-records.ts';
+import type { ConnectorKey } from './custom-rows.ts';
 
 /** The overlay of a custom connector. */
 export interface StoredOverlay {

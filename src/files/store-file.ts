@@ -7,7 +7,7 @@ import { isPostgres } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';
 import type { Context } from './context.ts';
 import { deleteFile } from './delete-files.ts';
-import { ARRIVAL_MS, CHUNK_BYTES, KEPT_MS, MAX_FILE_BYTES } from './limits.ts';
+import { ARRIVAL_MS, CHUNK_BYTES, KEPT_MS, MAX_FILE_BYTES } from './file-limits.ts';
 import { sealChunk, sealFacts, toFile, type FileOwner, type StoredFile } from './stored-file.ts';
 
 /** A file that arrives. */

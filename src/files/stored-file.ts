@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Context } from './context.ts';
-import { CHUNK_BYTES } from './limits.ts';
+import { CHUNK_BYTES } from './file-limits.ts';
 import { boundTo } from '../store/sealed-columns.ts';
 
 /** The owner of a file. */

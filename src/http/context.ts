@@ -1,7 +1,7 @@
 import type { Context as Connect } from '../connect/context.ts';
 import type { Readiness } from '../runtime/readiness.ts';
 import type { Context as Identity } from '../identity/context.ts';
-import type { LiveServer } from '../servers/live.ts';
+import type { LiveServer } from '../servers/live-servers.ts';
 import type { ToolListing } from '../servers/tool-listing.ts';
 import type { Context as Remote } from '../remote/context.ts';
 import type { MetricsPage } from '../telemetry/prometheus.ts';

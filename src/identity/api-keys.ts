@@ -3,7 +3,7 @@ import type { Base } from '../base.ts';
 import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { noteChange } from '../store/changes.ts';
+import { noteChange } from '../store/change-notes.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { isScope, type Scope } from './scopes.ts';

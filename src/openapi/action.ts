@@ -1,16 +1,16 @@
 import type { JsonSchema } from '../connectors/format.ts';
-import { readBody } from './body.ts';
+import { readBody } from './request-body.ts';
 import type { Import, Written } from './context.ts';
-import { effectFor } from './effects.ts';
+import { effectFor } from './operation-effect.ts';
 import { isRecord, memberOf, textAt } from './node.ts';
 import type { Operation } from './operation.ts';
 import { findPaging, type FoundPaging } from './paging.ts';
-import { readParameters } from './parameters.ts';
+import { readParameters } from './operation-parameters.ts';
 import { writtenPath } from './path.ts';
-import { readAnswer, type Answer } from './response.ts';
+import { readAnswer, type Answer } from './operation-answer.ts';
 import type { Security } from './security.ts';
-import { ownServer, type Server } from './servers.ts';
-import { plainText } from './texts.ts';
+import { ownServer, type Server } from './document-servers.ts';
+import { plainText } from './plain-text.ts';
 
 const MAX_NAME = 80;
 const MAX_DESCRIPTION = 500;

@@ -1,7 +1,7 @@
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { Import } from './context.ts';
 import { entriesOf, isRecord, itemsOf, memberOf, type Node } from './node.ts';
-import { isReadOnly } from './schemas.ts';
+import { isReadOnly } from './compact-schemas.ts';
 import { propertiesNode } from './types.ts';
 
 /** A member of a body; several nodes where `allOf` describes it more than once. */

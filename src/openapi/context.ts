@@ -1,6 +1,6 @@
 import type { Documents } from './documents.ts';
-import type { Reporter } from './report.ts';
-import type { SchemaBook } from './schemas.ts';
+import type { Reporter } from './reporter.ts';
+import type { SchemaBook } from './compact-schemas.ts';
 
 /** The parts that the reading of one operation shares with the others. */
 export interface Import {

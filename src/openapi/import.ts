@@ -4,17 +4,17 @@ import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
 import { readAction, type ReadAction } from './action.ts';
 import type { Import, Written } from './context.ts';
 import { documentFault, openDocuments, versionOf, type ReadFile } from './documents.ts';
-import { actionIdOf, distinctId, snakeCase } from './names.ts';
+import { actionIdOf, distinctId, snakeCase } from './action-names.ts';
 import { isRecord, LeftOut, memberOf, textAt } from './node.ts';
 import { isChosen, methodsOf, readOperation, type Include, type Operation } from './operation.ts';
-import { createReporter, type Report } from './report.ts';
-import { messagePaths } from './response.ts';
+import { createReporter, type Report } from './reporter.ts';
+import { messagePaths } from './operation-answer.ts';
 import { mergedSides, neededSchemas, renameRefs } from './schema-sides.ts';
 import { limitWeight } from './schema-weight.ts';
-import { createSchemaBook } from './schemas.ts';
+import { createSchemaBook } from './compact-schemas.ts';
 import { readSecurity } from './security.ts';
-import { readServer, websiteOf } from './servers.ts';
-import { plainText } from './texts.ts';
+import { readServer, websiteOf } from './document-servers.ts';
+import { plainText } from './plain-text.ts';
 
 export const MEBIBYTE = 1024 * 1024;
 /** Actions of one connector. GitHub has 1,223 operations. */

@@ -1,7 +1,7 @@
 import type { Import, Written } from './context.ts';
 import { isRecord, memberOf, type Node } from './node.ts';
 import type { Operation, Parameter } from './operation.ts';
-import type { Answer } from './response.ts';
+import type { Answer } from './operation-answer.ts';
 import { propertiesIn, typeIn } from './types.ts';
 
 /*

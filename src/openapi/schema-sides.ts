@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../connectors/format.ts';
 import { isRecord } from './node.ts';
-import { INPUT, SCHEMA_REF } from './schemas.ts';
+import { INPUT, SCHEMA_REF } from './compact-schemas.ts';
 
 /**
  * Returns the new names of schemas for inputs, where the one for outputs says the same or where there is none. Most

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../connectors/format.ts';
 import { isRecord } from './node.ts';
-import type { Reporter } from './report.ts';
-import { SCHEMA_REF } from './schemas.ts';
+import type { Reporter } from './reporter.ts';
+import { SCHEMA_REF } from './compact-schemas.ts';
 
 /** Schemas that one value is checked against at once; Stripe's largest schema has 130. */
 const MAX_WEIGHT = 1000;

@@ -1,8 +1,8 @@
 import { isLoopback } from '../lib/addresses.ts';
 import type { Import, Written } from './context.ts';
-import { fieldNameOf } from './names.ts';
+import { fieldNameOf } from './action-names.ts';
 import { entriesOf, memberOf, placeOf, textAt, type Node } from './node.ts';
-import { plainText } from './texts.ts';
+import { plainText } from './plain-text.ts';
 
 /** A security scheme of a document. */
 export interface Scheme {

@@ -14,7 +14,7 @@ import { Sender } from './sender.ts';
 import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 import { cancelLeftovers } from './cancel-deliveries.ts';
-import { deleteOldEvents } from './retention.ts';
+import { deleteOldEvents } from './event-retention.ts';
 
 type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'telemetry' | 'intervals'>;
 

@@ -3,14 +3,14 @@ import type { Connector } from '../connectors/catalog.ts';
 import { toCredential } from '../credentials/credential.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { openCredential, unsavedCredential } from '../credentials/sealed-values.ts';
-import { requireDefinition } from '../custom/definition.ts';
+import { requireDefinition } from '../custom/custom-definition.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { asObject, isJsonObject, type JsonObject } from '../lib/json.ts';
 import { callUpstream } from '../upstream/call.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import type { Context } from './context.ts';
-import type { Remote } from './rows.ts';
+import type { Remote } from './remote-rows.ts';
 import type { Offers } from './context-actions.ts';
 import { fileOfTools, TOOLS_ACTION } from './tools-file.ts';
 

@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
 import { contextActions, type Offers } from './context-actions.ts';
-import type { RemoteSettings } from './settings.ts';
+import type { RemoteSettings } from './remote-settings.ts';
 
 /** The internal action that lists the tools. It also shows whether a credential works. */
 export const TOOLS_ACTION = 'tools_list';

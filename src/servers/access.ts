@@ -1,5 +1,5 @@
 import { GatehouseError } from '../lib/errors.ts';
-import type { LiveServer } from './live.ts';
+import type { LiveServer } from './live-servers.ts';
 
 /** @throws GatehouseError `forbidden` when the server is switched off. */
 export function assertEnabled({ server }: LiveServer): void {

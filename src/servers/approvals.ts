@@ -3,7 +3,7 @@ import { definitionOf, hashOf } from '../connectors/definition-hashes.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
-import { noteChange } from '../store/changes.ts';
+import { noteChange } from '../store/change-notes.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 

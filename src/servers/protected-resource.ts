@@ -1,5 +1,5 @@
 import type { Base } from '../base.ts';
-import type { LiveServers } from './live.ts';
+import type { LiveServers } from './live-servers.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
 
 const SERVER_ID = /^srv_[0-9A-Za-z]{22}$/;

@@ -2,7 +2,7 @@ import type { Context, Intake, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
-import type { Turns } from './turns.ts';
+import type { Turns } from './source-turns.ts';
 
 /** Concurrent polls of one process. A poll or a job mostly waits for an app. */
 const MAX_POLLS = 128;
@@ -23,7 +23,7 @@ const MAX_INBOXES = 64;
 export function createSources(): Sources {
   let served: Context | undefined;
   let turns: Promise<Turns> | undefined;
-  const loadTurns = async (): Promise<Turns> => (await import('./turns.ts')).createTurns();
+  const loadTurns = async (): Promise<Turns> => (await import('./source-turns.ts')).createTurns();
   const loopOf = (name: keyof Turns, most: number): Loop =>
     createLoop({
       most,

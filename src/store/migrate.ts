@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
-import type { Store } from './open.ts';
+import type { Store } from './open-database.ts';
 import { isPostgres } from './prepared.ts';
 import type { DbOrTx, Tx } from './schema.ts';
 

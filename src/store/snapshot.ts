@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { SchemaError } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { StoreError } from './open.ts';
+import { StoreError } from './open-database.ts';
 
 /** Bounds the rows of a table that are in memory at a time; a row of `file_chunks` takes 256 KiB. */
 const ROWS_AT_A_TIME = 64;

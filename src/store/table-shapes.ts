@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { migrateWithin } from './migrate.ts';
-import { openStore } from './open.ts';
+import { openStore } from './open-database.ts';
 import type { DbOrTx } from './schema.ts';
 
 /** A table of one schema version. */

@@ -6,7 +6,7 @@ import { removeHooksOf } from '../sources/webhooks/unregister.ts';
 /**
  * Deletes the webhooks, subscriptions, deliveries and sources of accounts before the accounts themselves. A cascade of
  * foreign keys over a million rows would block all other writers for seconds. Their events are deleted within ten minutes
- * (src/outbox/retention.ts). If the process stops halfway, deleting the account again continues.
+ * (src/outbox/event-retention.ts). If the process stops halfway, deleting the account again continues.
  */
 export async function endListening(
   context: Context,

@@ -1,4 +1,4 @@
-import { connectorOf } from '../credentials/records.ts';
+import { connectorOf } from '../credentials/credential-records.ts';
 import type { SourceScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import type { Context } from '../sources/context.ts';

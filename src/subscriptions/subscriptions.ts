@@ -1,4 +1,4 @@
-import { connectorOf } from '../credentials/records.ts';
+import { connectorOf } from '../credentials/credential-records.ts';
 import type { Updateable } from 'kysely';
 import { isSourceScope, isUnifiedScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../sources/context.ts';
@@ -9,7 +9,7 @@ import { newId } from '../lib/ids.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { inBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
-import { orExists } from '../store/open.ts';
+import { orExists } from '../store/open-database.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';

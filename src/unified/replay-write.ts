@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { typedId } from './inputs.ts';
 import { modelOf } from './map.ts';
 import { givenFaults } from './writable.ts';
-import { writtenInput } from './write.ts';
+import { writtenInput } from './write-record.ts';
 
 /**
  * Plays a recorded write: the given members must make the input of the example, which the action accepts. A member

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { isFile } from '../connectors/files.ts';
+import { isFile } from '../connectors/file-values.ts';
 import type { Parameter } from '../connectors/format.ts';
-import { sendsBody } from '../connectors/schemas.ts';
+import { sendsBody } from '../connectors/action-schemas.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { encodedValue } from './encode.ts';
 import { mapInput } from './expression.ts';
-import { setMember } from './members.ts';
+import { setMember } from './set-member.ts';
 import { queryPairs } from './values.ts';
 import { inputFault, type Body } from './request-draft.ts';
 import { xmlBody } from './xml-body.ts';

@@ -1,5 +1,5 @@
 import type { Base } from '../base.ts';
-import type { RemoteSessions } from './remote/sessions.ts';
+import type { RemoteSessions } from './remote/remote-sessions.ts';
 import type { Throttle } from './throttle.ts';
 
 /** The parts that calls to apps use. */

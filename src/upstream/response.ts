@@ -9,7 +9,7 @@ import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { readsXml } from './xml-answer.ts';
 import { costIn, pointsIn, waitForPoints } from './budget.ts';
 import { mapValue, mapValues } from './expression.ts';
-import { recordsIn } from './records.ts';
+import { recordsIn } from './records-in.ts';
 import { failureOf, messagePaths } from './failure.ts';
 
 const EXCERPT_CHARS = 500;

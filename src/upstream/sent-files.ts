@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { filesOf } from '../connectors/files.ts';
+import { filesOf } from '../connectors/file-values.ts';
 import { mediaType } from '../connectors/format-parts.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';

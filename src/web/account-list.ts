@@ -2,7 +2,7 @@ import type { Answer, AppView, Call, ConnectedAccount, Problem, Session } from '
 import { h, icon } from './dom.ts';
 import type { Frame } from './frame.ts';
 import { badged, drawStatement, pairOf } from './screens.ts';
-import { failureText, texts } from './texts.ts';
+import { failureText, texts } from './page-texts.ts';
 
 interface Accounts {
   frame: Frame;

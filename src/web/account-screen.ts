@@ -1,5 +1,5 @@
 import { drawAccount } from './account.ts';
-import { drawAccountChoice } from './account-choice.ts';
+import { drawAccountChoice } from './draw-account-choice.ts';
 import {
   BASE,
   isOver,
@@ -17,7 +17,7 @@ import type { Frame } from './frame.ts';
 import type { Start } from './messages.ts';
 import type { Action } from './screens.ts';
 import type { ConnectionResult } from './sdk-types.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** The modal around a flow. */
 export interface Modal {

@@ -2,7 +2,7 @@ import type { AppView, Choice, Problem, Session, AuthenticationType } from './ap
 import { h, icon, newId } from './dom.ts';
 import { drawForm, type Form } from './form.ts';
 import { pairOf } from './screens.ts';
-import { refusalText, texts } from './texts.ts';
+import { refusalText, texts } from './page-texts.ts';
 
 interface Account {
   session: Session;

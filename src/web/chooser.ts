@@ -1,6 +1,6 @@
 import type { AppView } from './api.ts';
 import { h, icon } from './dom.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** From this many apps on, the list offers their categories as a filter. */
 const MANY = 8;

@@ -13,7 +13,7 @@ import { drawChooser } from './chooser.ts';
 import type { Start } from './messages.ts';
 import { drawFailure, drawList } from './screens.ts';
 import type { Connected, ConnectionResult } from './sdk-types.ts';
-import { failureText, texts } from './texts.ts';
+import { failureText, texts } from './page-texts.ts';
 
 /** Failures that a second try cannot fix. */
 const LASTING = new Set(['unauthorized', 'token_expired', 'forbidden', 'user_not_found', 'no_apps']);

@@ -2,7 +2,7 @@ import type { AccountOffer, AppView, Call, Choice, Problem, Session } from './ap
 import type { Frame } from './frame.ts';
 import { answerWindows } from './messages.ts';
 import { badged, drawStatement, type Action } from './screens.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 import type { ConnectionResult } from './sdk-types.ts';
 
 const POLL_MS = 1_000;

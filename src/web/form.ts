@@ -1,6 +1,6 @@
 import type { FieldSchema, Problem, AuthenticationType } from './api.ts';
 import { h, icon, newId } from './dom.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** The fields of one authentication type, drawn from its inputSchema. */
 export interface Form {

@@ -1,7 +1,7 @@
 import type { Branding, Session } from './api.ts';
 import { applyColour } from './colour.ts';
 import { h, icon } from './dom.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** The frame of every screen: the application's name above, the user below. */
 export interface Frame {

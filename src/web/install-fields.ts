@@ -1,5 +1,5 @@
 import type { ConfigSchema, FieldSchema, InstallForm, Problem } from './api.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** The service shows this in place of a secret. */
 const MASK = '[secret]';

@@ -2,7 +2,7 @@ import type { InstallForm, Problem } from './api.ts';
 import { h, icon, newId } from './dom.ts';
 import { drawForm } from './form.ts';
 import { configOf, textual } from './install-fields.ts';
-import { refusalText, texts } from './texts.ts';
+import { refusalText, texts } from './page-texts.ts';
 
 export type App = InstallForm['connectors'][number];
 /** The chosen account by app. */

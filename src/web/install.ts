@@ -5,7 +5,7 @@ import { keepDraft, takeDraft } from './draft.ts';
 import { drawInstall, type App, type InstallInput } from './install-form.ts';
 import { badged, drawFailure, drawStatement } from './screens.ts';
 import type { Installed, InstallationResult, NotConnected } from './sdk-types.ts';
-import { failureText, texts } from './texts.ts';
+import { failureText, texts } from './page-texts.ts';
 
 /** Creates the flow that installs a workflow inside the modal: its accounts, its fields, and the result. */
 export function createInstalling(

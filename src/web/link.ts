@@ -1,5 +1,5 @@
 import { drawAccount } from './account.ts';
-import { drawAccountChoice } from './account-choice.ts';
+import { drawAccountChoice } from './draw-account-choice.ts';
 import {
   caller,
   type AccountOffer,
@@ -13,7 +13,7 @@ import { drawChooser } from './chooser.ts';
 import { drawFrame, type Frame } from './frame.ts';
 import { choiceOfOpener, notifyOpener } from './messages.ts';
 import { badged, drawList, drawLoading, drawStatement } from './screens.ts';
-import { failureText, texts } from './texts.ts';
+import { failureText, texts } from './page-texts.ts';
 import type { ConnectionResult } from './sdk-types.ts';
 
 /** Calls with this browser's cookie, which was bound to the session when the link was opened. */

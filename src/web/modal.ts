@@ -6,7 +6,7 @@ import { createInstalling } from './install.ts';
 import { startOf } from './messages.ts';
 import { badged, drawFailure, drawLoading, drawStatement } from './screens.ts';
 import type { Connected, ConnectionResult, InstallationResult } from './sdk-types.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /** How long a success is shown before the modal closes on its own. */
 const SUCCESS_MS = 2_500;

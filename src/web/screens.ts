@@ -1,7 +1,7 @@
 import type { AppView, Session } from './api.ts';
 import { h, icon } from './dom.ts';
 import { brandMark } from './frame.ts';
-import { texts } from './texts.ts';
+import { texts } from './page-texts.ts';
 
 /* Screens that show a state. Each has one heading, one sentence and the possible actions. */
 

@@ -3,7 +3,7 @@ import { isoTime } from '../lib/clock.ts';
 import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { RunRow } from './begin.ts';
 import { attempt, failedFor, failedOutput, type Next } from './step-attempt.ts';
-import type { Step, WaitStep } from './definition.ts';
+import type { Step, WaitStep } from './workflow-definition.ts';
 import { runItems } from './each.ts';
 import { evaluate, isTrue } from './evaluate.ts';
 import { templateOf, type CallStep } from './perform.ts';
@@ -20,7 +20,7 @@ import {
   WHOLE,
   type NewStep,
   type StepRow,
-} from './steps.ts';
+} from './step-rows.ts';
 import { loggedError, loggedInput, openWork, refusalOf, type Work, type WorkContext } from './work.ts';
 
 /** Limit of for-each items. With more items the run fails before the first call. */

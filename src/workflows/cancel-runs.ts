@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import type { Tx } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
-import { cancelWaiting } from './steps.ts';
+import { cancelWaiting } from './step-rows.ts';
 
 const LIVE: RunRow['status'][] = ['queued', 'running', 'waiting'];
 

@@ -7,7 +7,7 @@ import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import { eventFaults, findSourceModel, eventScopesOf } from '../connectors/source-model.ts';
-import { definitionFaults, readDefinition, type Definition, type Step } from './definition.ts';
+import { definitionFaults, readDefinition, type Definition, type Step } from './workflow-definition.ts';
 import { bare, expressionFaults, expressionIn, slotsOf, type Names } from './expressions.ts';
 import { fieldNames, objectSchema } from './configurable-fields.ts';
 import { durationMs, scheduleFaults } from './schedule.ts';

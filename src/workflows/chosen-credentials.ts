@@ -1,11 +1,11 @@
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { findCredential } from '../credentials/records.ts';
+import { findCredential } from '../credentials/credential-records.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Environment } from '../store/environments.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Context } from './context.ts';
-import { connectorsOf, type Definition } from './definition.ts';
+import { connectorsOf, type Definition } from './workflow-definition.ts';
 
 /**
  * Returns the credential of each connector in a definition: the named one, else the user's single active one.

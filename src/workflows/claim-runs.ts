@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import type { RunRow } from './begin.ts';
 import type { DbOrTx } from '../store/schema.ts';
-import { LEASE_MS } from './steps.ts';
+import { LEASE_MS } from './step-rows.ts';
 
 type ClaimContext = Pick<Base, 'db' | 'clock'>;
 

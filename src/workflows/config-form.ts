@@ -1,16 +1,16 @@
 import { iconPath } from '../connectors/icon.ts';
 import type { Base } from '../base.ts';
-import { listCredentials } from '../credentials/records.ts';
+import { listCredentials } from '../credentials/credential-records.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { connectorsOf } from './definition.ts';
+import { connectorsOf } from './workflow-definition.ts';
 import {
   definitionOf,
   describeInstallation,
   findInstallation,
   type InstallationKey,
 } from './installations.ts';
-import { readSettings } from '../servers/settings.ts';
+import { readSettings } from '../servers/environment-settings.ts';
 import { requireWorkflow } from './workflow-records.ts';
 
 const MOST_ACCOUNTS = 50;

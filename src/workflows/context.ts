@@ -1,4 +1,4 @@
-import type { LiveServers } from '../servers/live.ts';
+import type { LiveServers } from '../servers/live-servers.ts';
 import type { Context as Sources } from '../sources/context.ts';
 import type { EventTriggers } from '../outbox/ports.ts';
 

@@ -19,7 +19,7 @@ import {
   type StepRow,
   type Write,
   type Writes,
-} from './steps.ts';
+} from './step-rows.ts';
 import { loggedError, loggedInput, refusalOf, type Work, type WorkContext } from './work.ts';
 
 /** Number of items whose inputs are evaluated together. */

@@ -5,9 +5,9 @@ import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { restricted } from '../servers/access.ts';
-import type { LiveServer } from '../servers/live.ts';
+import type { LiveServer } from '../servers/live-servers.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
-import type { ActionStep, Definition, HttpStep } from './definition.ts';
+import type { ActionStep, Definition, HttpStep } from './workflow-definition.ts';
 
 export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;
 export type CallStep = ActionStep | HttpStep;

@@ -6,7 +6,7 @@ import type { JsonSchema } from '../connectors/format.ts';
 import { effectOf, effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
-import type { ActionStep, Definition } from './definition.ts';
+import type { ActionStep, Definition } from './workflow-definition.ts';
 import { slotsOf } from './expressions.ts';
 
 /** A workflow that a user has installed and can start directly. */
@@ -54,7 +54,7 @@ export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>) {
 async function toRunnables(
   rows: { workflow_id: string; name: string; definition: string }[],
 ): Promise<Runnable[]> {
-  const { storedDefinition } = await import('./definition.ts');
+  const { storedDefinition } = await import('./workflow-definition.ts');
   const { inputSchema: schemaOf } = await import('./configurable-fields.ts');
   return rows.map(({ workflow_id: workflowId, name, definition: text }) => {
     const definition = storedDefinition(text);

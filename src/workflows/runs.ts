@@ -6,7 +6,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { assertQueueNotFull, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
-import type { Trigger } from './definition.ts';
+import type { Trigger } from './workflow-definition.ts';
 import { checkedInput } from './configurable-fields.ts';
 import { checkedConfig, definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
 import { chosenCredentials, idsOf } from './chosen-credentials.ts';

@@ -2,7 +2,7 @@ import { publicError, type GatehouseError } from '../lib/errors.ts';
 import { asObject, type JsonObject } from '../lib/json.ts';
 import { perform, type CallStep } from './perform.ts';
 import { afterFailure, callAbandoned, mayRepeat, type AfterFailure } from './step-retry.ts';
-import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
+import { commit, openStep, updateStep, WHOLE, type StepRow } from './step-rows.ts';
 import { loggedError, type Work, type WorkContext } from './work.ts';
 
 /** The state of a run after a step. */

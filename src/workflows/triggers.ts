@@ -7,7 +7,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Tables, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import type { Definition } from './definition.ts';
+import type { Definition } from './workflow-definition.ts';
 import { firingAfter } from './schedule.ts';
 
 export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config' | 'keys' | 'credentialMemory'>;

@@ -5,8 +5,8 @@ import { advance } from './advance.ts';
 import type { RunRow } from './begin.ts';
 import { claimRuns } from './claim-runs.ts';
 import { fireSchedules } from './occasions.ts';
-import { createRunSweep } from './retention.ts';
-import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
+import { createRunSweep } from './run-retention.ts';
+import { LEASE_MS, Overtaken, renewLease } from './step-rows.ts';
 
 /** Limit of concurrent runs in one process; most of a run is waiting for answers. */
 const MAX_RUNS = 16;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { publicError } from '../lib/errors.ts';
-import { notifyAccountsChanged } from '../store/changes.ts';
+import { notifyAccountsChanged } from '../store/change-notes.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';

@@ -4,12 +4,12 @@ import { GatehouseError } from '../lib/errors.ts';
 import { asObject, isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
-import { storedDefinition, type Definition } from './definition.ts';
+import { storedDefinition, type Definition } from './workflow-definition.ts';
 import type { Scope } from './evaluate.ts';
 import { secretFields } from './configurable-fields.ts';
 import type { PerformContext } from './perform.ts';
 import { findVersion } from './workflow-records.ts';
-import { outputOf, stepRows, type StepRow } from './steps.ts';
+import { outputOf, stepRows, type StepRow } from './step-rows.ts';
 
 export type WorkContext = PerformContext & Pick<Context, 'expressions'>;
 

@@ -4,12 +4,12 @@ import { lockSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
-import { orExists } from '../store/open.ts';
+import { orExists } from '../store/open-database.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { checkedDefinition } from './check.ts';
-import { storedDefinition, type Definition } from './definition.ts';
+import { storedDefinition, type Definition } from './workflow-definition.ts';
 
 type WorkflowContext = Pick<Base, 'db' | 'clock' | 'catalog'>;
 

@@ -1,7 +1,11 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { executeAction, type ExecuteRequest } from '../../src/actions/execute.ts';
-import { createCredential, deleteCredential, updateCredential } from '../../src/credentials/records.ts';
+import {
+  createCredential,
+  deleteCredential,
+  updateCredential,
+} from '../../src/credentials/credential-records.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { decide } from '../../src/servers/restrictions.ts';
 import { openActions, type ActionBench } from '../support/actions.ts';

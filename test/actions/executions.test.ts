@@ -5,11 +5,11 @@ import {
   type Execution,
   type ExecutionLog,
 } from '../../src/actions/executions.ts';
-import { deleteOldRows } from '../../src/actions/retention.ts';
+import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
 import { manualClock, type ManualClock } from '../support/clock.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 

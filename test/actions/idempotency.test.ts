@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runOnce, type IdempotentCall } from '../../src/actions/idempotency.ts';
-import { deleteOldRows } from '../../src/actions/retention.ts';
+import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
 import { manualClock, type ManualClock } from '../support/clock.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 

@@ -10,7 +10,7 @@ import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase } from '../support/stores.ts';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential } from '../../src/credentials/credential-records.ts';
 import { createApiKey } from '../../src/identity/api-keys.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
-import { createServer } from '../../src/servers/records.ts';
+import { createServer } from '../../src/servers/server-records.ts';
 import { benchConnector } from './fixtures.ts';
 import { populate } from './population.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential } from '../../src/credentials/credential-records.ts';
 import { ensureSource } from '../../src/sources/source-records.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { SECOND } from '../../src/lib/clock.ts';

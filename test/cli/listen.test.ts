@@ -45,7 +45,7 @@ test('listen prints and forwards events of the service, and leaves nothing behin
   expect(second.error).toBeTypeOf('string');
 
   expect(await stop()).toBe(0);
-  const { openStore } = await import('../../src/store/open.ts');
+  const { openStore } = await import('../../src/store/open-database.ts');
   const store = await openStore({ kind: 'sqlite', path: `${home.path}/gatehouse.db` });
   expect(await store.db.selectFrom('subscriptions').selectAll().execute()).toEqual([]);
   await store.close();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { newApiKey } from '../../src/crypto/tokens.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 

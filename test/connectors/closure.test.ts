@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Connector } from '../../src/connectors/catalog.ts';
-import { loadCatalog } from '../../src/connectors/load.ts';
+import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { parametersOf } from '../../src/connectors/parameters.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadCatalog } from '../../src/connectors/load.ts';
+import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { effectOfCall } from '../../src/connectors/effects.ts';
 import { parametersOf } from '../../src/connectors/parameters.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
 import { ownAction } from '../../src/connectors/catalog.ts';
-import { loadCatalog } from '../../src/connectors/load.ts';
+import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { boundedInput } from '../../src/sources/polling/record-times.ts';
 import { takesArray } from '../../src/connectors/parameters.ts';
 import { checkInput } from '../../src/connectors/validate.ts';

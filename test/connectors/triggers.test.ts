@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadCatalog } from '../../src/connectors/load.ts';
+import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { nameInFile } from '../../src/connectors/event-scopes.ts';
 import { sourceScope } from '../../src/connectors/events-format.ts';
 import { eventScopesOf } from '../../src/connectors/source-model.ts';

@@ -2,7 +2,7 @@ import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { factsOf } from '../../src/openapi/compare/facts.ts';
 import { createFlatSchemas } from '../../src/openapi/compare/flat-schema.ts';
-import type { Members } from '../../src/openapi/compare/members.ts';
+import type { Members } from '../../src/openapi/compare/document-members.ts';
 import { openDocuments } from '../../src/openapi/documents.ts';
 import { methodsOf, readOperation } from '../../src/openapi/operation.ts';
 import { fromCsdl } from './vendors/read/csdl.ts';

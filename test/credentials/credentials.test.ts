@@ -11,7 +11,7 @@ import {
   listCredentials,
   updateCredential,
   type NewCredential,
-} from '../../src/credentials/records.ts';
+} from '../../src/credentials/credential-records.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { openActions, type ActionBench } from '../support/actions.ts';
 import { GOOD_KEY, startThirdParty, type ThirdParty } from '../support/third-party.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { renewIdle } from '../../src/credentials/keep-alive.ts';
-import { deleteOldRows } from '../../src/actions/retention.ts';
+import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { openOAuth, type OAuthBench } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exchangeCode, refreshTokens } from '../../src/credentials/oauth.ts';
-import { checkCredential } from '../../src/credentials/records.ts';
-import { insertCredential } from '../../src/credentials/rows.ts';
+import { checkCredential } from '../../src/credentials/credential-records.ts';
+import { insertCredential } from '../../src/credentials/credential-rows.ts';
 import { probeTokens } from '../../src/credentials/granted.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { Secret } from '../../src/lib/secret.ts';

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { openValues } from '../../src/credentials/sealed-values.ts';
-import { requireCredential, updateCredential } from '../../src/credentials/records.ts';
+import { requireCredential, updateCredential } from '../../src/credentials/credential-records.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import { credentialKey as key, openOAuth, runAction as run } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';

@@ -6,7 +6,7 @@ import {
   deleteCredential,
   requireCredential,
   updateCredential,
-} from '../../src/credentials/records.ts';
+} from '../../src/credentials/credential-records.ts';
 import { freshCredential } from '../../src/credentials/refresh.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openValues } from '../../src/credentials/sealed-values.ts';
-import { createCredential, deleteCredential, updateCredential } from '../../src/credentials/records.ts';
+import {
+  createCredential,
+  deleteCredential,
+  updateCredential,
+} from '../../src/credentials/credential-records.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { credentialKey, openOAuth, runAction, type OAuthBench } from '../support/oauth.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
 import { BIN, cliEnv, runCli, startCli, tempHome, type Started } from '../support/cli.ts';
 import { rpc } from '../support/mcp.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newApiKey } from '../../src/crypto/tokens.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { cliEnv, runCli, startCli, tempHome } from '../support/cli.ts';
 import { notesFile } from '../support/custom.ts';
 import { PATIENCE_MS } from '../support/until.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { freshDatabase } from '../support/stores.ts';
 
 const PAGE = readFileSync(resolve(import.meta.dirname, '../../docs/data-model.md'), 'utf8');

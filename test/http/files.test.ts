@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { deleteOldRows } from '../../src/actions/retention.ts';
+import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';

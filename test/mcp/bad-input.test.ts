@@ -6,7 +6,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { abilitiesOf } from '../../src/mcp/protocol/abilities.ts';
 import { beginEvents, eventText, sendJson, writeEvent } from '../../src/mcp/transport/reply.ts';
-import { createSessions } from '../../src/mcp/transport/sessions.ts';
+import { createSessions } from '../../src/mcp/transport/client-sessions.ts';
 import { until } from '../support/until.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';

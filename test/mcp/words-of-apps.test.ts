@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json } from '../../src/lib/json.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { rpc } from '../support/mcp.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';

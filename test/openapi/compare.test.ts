@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { FileFault } from '../../src/connectors/file-fault.ts';
-import { compareWithDocument } from '../../src/openapi/compare/compare.ts';
+import { compareWithDocument } from '../../src/openapi/compare/compare-document.ts';
 import { MAX_FILE_BYTES } from '../../src/openapi/document-files.ts';
 import { cliEnv, runCli } from '../support/cli.ts';
 import { PATIENCE_MS } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deleteOldEvents } from '../../src/outbox/retention.ts';
+import { deleteOldEvents } from '../../src/outbox/event-retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { until } from '../support/until.ts';

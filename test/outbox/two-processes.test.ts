@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { publish } from '../../src/outbox/publish.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { created, startEvents, subscribe } from '../support/events.ts';
 import { until } from '../support/until.ts';
 import { lockAwaited } from '../support/polls.ts';

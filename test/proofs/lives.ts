@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { openContext, type OpenContext } from '../../src/context.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential } from '../../src/credentials/credential-records.ts';
 import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';

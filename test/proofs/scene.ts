@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openContext, type OpenContext } from '../../src/context.ts';
 import type { Credential } from '../../src/credentials/credential.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential } from '../../src/credentials/credential-records.ts';
 import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { DAY, systemClock, type Clock } from '../../src/lib/clock.ts';

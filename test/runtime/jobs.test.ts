@@ -4,7 +4,7 @@ import { beginJobs, dueJobs, isRunning, planJob, type JobKind } from '../../src/
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { createTurns } from '../../src/sources/turns.ts';
+import { createTurns } from '../../src/sources/source-turns.ts';
 import { claimSources } from '../../src/sources/source-records.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
 import { createConnections } from '../../src/store/postgres-pool.ts';
 import { freshDatabase } from '../support/stores.ts';
 

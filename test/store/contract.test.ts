@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate, SchemaError } from '../../src/store/migrate.ts';
 import { oneFieldMapping } from '../../src/store/migration-event-indexes.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
-import { isUniqueViolation, openStore, StoreError, type Store } from '../../src/store/open.ts';
+import { isUniqueViolation, openStore, StoreError, type Store } from '../../src/store/open-database.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 const USER = {

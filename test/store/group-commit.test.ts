@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { GroupCommit } from '../../src/store/group-commit.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { freshDatabase } from '../support/stores.ts';
 

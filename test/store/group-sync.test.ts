@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Disk } from '../../src/store/group-sync.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { createSqliteDriver, sqliteDialect } from '../../src/store/sqlite-driver.ts';
 import { freshDatabase } from '../support/stores.ts';
 import { until } from '../support/until.ts';

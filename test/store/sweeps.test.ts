@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deleteOldRows } from '../../src/actions/retention.ts';
+import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { createRunSweep } from '../../src/workflows/retention.ts';
+import { createRunSweep } from '../../src/workflows/run-retention.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { closeListener, takeEvents, openListener } from '../../src/subscriptions/listener.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import type { NewEvent } from '../../src/outbox/event.ts';
-import { deleteOldEvents } from '../../src/outbox/retention.ts';
+import { deleteOldEvents } from '../../src/outbox/event-retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
 import { nextMillisecond } from '../support/clock.ts';
 import { created, startEvents, subscribe, type EventsService } from '../support/events.ts';

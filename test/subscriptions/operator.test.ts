@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { markRefused } from '../../src/credentials/credential-end.ts';
-import { requireConnection } from '../../src/credentials/records.ts';
+import { requireConnection } from '../../src/credentials/credential-records.ts';
 import { until } from '../support/until.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';

@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadCatalog } from '../../src/connectors/load.ts';
+import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 
 /** The checked definitions of the last run; the name of the file changes with the checker and the definitions. */
 const CHECKED = join(import.meta.dirname, '../../node_modules/.cache/gatehouse-tests');

@@ -2,7 +2,7 @@ import { executeAction } from '../../src/actions/execute.ts';
 import type { Connector } from '../../src/connectors/catalog.ts';
 import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
 import type { Credential } from '../../src/credentials/credential.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential } from '../../src/credentials/credential-records.ts';
 import { openActions, type ActionBench } from './actions.ts';
 import type { StoreKind } from './stores.ts';
 import { CLIENT, oauthCatalog, startTokenServer, type TokenServer } from './token-server.ts';

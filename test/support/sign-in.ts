@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import { openValues } from '../../src/credentials/sealed-values.ts';
-import { requireCredential } from '../../src/credentials/records.ts';
+import { requireCredential } from '../../src/credentials/credential-records.ts';
 import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox-names.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser, type Browser } from './browser.ts';

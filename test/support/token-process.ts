@@ -9,7 +9,7 @@ import { GatehouseError } from '../../src/lib/errors.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import type { Config } from '../../src/config.ts';
 import { silentOperator } from './operator.ts';
 import { oauthCatalog } from './token-server.ts';

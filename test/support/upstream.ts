@@ -9,7 +9,7 @@ import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import type { UpstreamContext } from '../../src/upstream/call.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
-import { createRemoteSessions } from '../../src/upstream/remote/sessions.ts';
+import { createRemoteSessions } from '../../src/upstream/remote/remote-sessions.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 
 /** Parts of a connector file, as YAML in flow or block form; the rest of the file is filled in. */

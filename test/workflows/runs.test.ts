@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
-import { LEASE_MS } from '../../src/workflows/steps.ts';
+import { LEASE_MS } from '../../src/workflows/step-rows.ts';
 import { manualClock } from '../support/clock.ts';
 import { holdAnswer, SLOW } from '../support/held-answers.ts';
 import { until } from '../support/until.ts';

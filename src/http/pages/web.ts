@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { isLoopback } from '../../lib/addresses.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { readSettings, type Settings } from '../../servers/settings.ts';
+import { readSettings, type Settings } from '../../servers/environment-settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { hasVersion } from '../server/stored-document.ts';
 import { connectPage, connectPolicy, type PageKind } from './connect-page.ts';

@@ -7,7 +7,7 @@ import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
-import { changeSettings, readSettings, settingsSchema } from '../../servers/settings.ts';
+import { changeSettings, readSettings, settingsSchema } from '../../servers/environment-settings.ts';
 import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { chooseAccount } from '../../connect/account-choice.ts';
-import { requireSession, type ConnectSession } from '../../connect/sessions.ts';
+import { requireSession, type ConnectSession } from '../../connect/connect-sessions.ts';
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { recordAudit } from '../../runtime/audit.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { chosenConnectors } from '../../connect/apps.ts';
 import { makeLink } from '../../connect/offer.ts';
-import { requireCredential } from '../../credentials/records.ts';
+import { requireCredential } from '../../credentials/credential-records.ts';
 import { requireUser } from '../../identity/users.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { defineRoute } from '../server/route.ts';

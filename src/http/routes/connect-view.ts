@@ -7,14 +7,14 @@ import {
   type ConnectSession,
   type Outcome,
   type Requester,
-} from '../../connect/sessions.ts';
+} from '../../connect/connect-sessions.ts';
 import type { Context } from '../context.ts';
-import { findCredential } from '../../credentials/records.ts';
+import { findCredential } from '../../credentials/credential-records.ts';
 import { requireUser } from '../../identity/users.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { readSettings, settingsSchema } from '../../servers/settings.ts';
+import { readSettings, settingsSchema } from '../../servers/environment-settings.ts';
 import { browserOf } from '../server/browser.ts';
 import { time } from '../server/shapes.ts';
 

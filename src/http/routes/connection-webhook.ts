@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireCredential } from '../../credentials/records.ts';
+import { requireCredential } from '../../credentials/credential-records.ts';
 import { isoTime } from '../../lib/clock.ts';
 import {
   endManualHook,

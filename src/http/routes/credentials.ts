@@ -11,8 +11,8 @@ import {
   listCredentials,
   requireCredential,
   updateCredential,
-} from '../../credentials/records.ts';
-import type { CredentialKey } from '../../credentials/rows.ts';
+} from '../../credentials/credential-records.ts';
+import type { CredentialKey } from '../../credentials/credential-rows.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';

@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import { compareVersions } from '../../custom/compare.ts';
-import { valueOf } from '../../custom/definition.ts';
+import { compareVersions } from '../../custom/compare-versions.ts';
+import { valueOf } from '../../custom/custom-definition.ts';
 import { overlayIn, sourceOf } from '../../custom/parts.ts';
-import { deleteConnector, requireStored, requireVersion } from '../../custom/records.ts';
-import { listStored, listVersions, type Stored, type Version, type VersionFacts } from '../../custom/rows.ts';
+import { deleteConnector, requireStored, requireVersion } from '../../custom/custom-records.ts';
+import {
+  listStored,
+  listVersions,
+  type Stored,
+  type Version,
+  type VersionFacts,
+} from '../../custom/custom-rows.ts';
 import type { Context } from '../context.ts';
 import { changed, changeTo, connectorBody, createFrom, LARGE_IMPORT } from './connector-sources.ts';
 import { overlayView } from './connector-overlays.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { clientDocument } from '../../remote/records.ts';
-import { findRemote } from '../../remote/rows.ts';
-import { remoteAuthentication } from '../../remote/settings.ts';
+import { clientDocument } from '../../remote/remote-records.ts';
+import { findRemote } from '../../remote/remote-rows.ts';
+import { remoteAuthentication } from '../../remote/remote-settings.ts';
 import type { Context } from '../context.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { ConnectorKey } from '../../custom/rows.ts';
+import type { ConnectorKey } from '../../custom/custom-rows.ts';
 import { defineRoute } from '../server/route.ts';
 import { label, time } from '../server/shapes.ts';
 

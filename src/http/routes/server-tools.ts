@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { serverNotFound } from '../../servers/records.ts';
+import { serverNotFound } from '../../servers/server-records.ts';
 import { defineRoute } from '../server/route.ts';
-import { ofServer, requireServer } from './servers.ts';
+import { ofServer, requireServer } from './server-routes.ts';
 import { pageQuery, pagination, toPage } from '../server/shapes.ts';
 
 const cost = z

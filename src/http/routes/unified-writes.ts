@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { unifiedRecord } from '../../unified/models.ts';
-import { createUnified, updateUnified, type Written } from '../../unified/write.ts';
+import { createUnified, updateUnified, type Written } from '../../unified/write-record.ts';
 import { defineRoute } from '../server/route.ts';
 import { jsonObject } from '../server/shapes.ts';
 import { connectionId, connectionOf, scopeParams, unifiedScopeOf, UPSTREAM } from './unified.ts';

@@ -8,7 +8,7 @@ import {
 import type { Connector } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
 import type { Credential } from '../../credentials/credential.ts';
-import { connectorOf, requireConnection } from '../../credentials/records.ts';
+import { connectorOf, requireConnection } from '../../credentials/credential-records.ts';
 import type { Environment } from '../../store/environments.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { appRecord, unifiedRecord } from '../../unified/models.ts';

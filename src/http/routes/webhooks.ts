@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sourceScope } from '../../connectors/events-format.ts';
 import type { Base } from '../../base.ts';
-import { requireConnection } from '../../credentials/records.ts';
+import { requireConnection } from '../../credentials/credential-records.ts';
 import { describeSubscription, describeSubscriptions } from '../../subscriptions/describe.ts';
 import { subscriberHeaders } from '../../subscriptions/headers.ts';
 import {

@@ -3,7 +3,7 @@ import { withLink } from '../../connect/offer.ts';
 import type { Context } from '../context.ts';
 import { requireUser } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { settingsSchema } from '../../servers/settings.ts';
+import { settingsSchema } from '../../servers/environment-settings.ts';
 import type { Environment } from '../../store/environments.ts';
 import { formOf } from '../../workflows/config-form.ts';
 import {

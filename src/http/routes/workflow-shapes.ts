@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Caller } from '../../identity/caller.ts';
-import { subjectOf } from '../../identity/request.ts';
+import { subjectOf } from '../../identity/visit.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { definitionSchema } from '../../workflows/definition.ts';
+import { definitionSchema } from '../../workflows/workflow-definition.ts';
 import { RUN_STATUSES } from '../../workflows/run-log.ts';
 import { time } from '../server/shapes.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
-import { connectorsOf } from '../../workflows/definition.ts';
+import { connectorsOf } from '../../workflows/workflow-definition.ts';
 import { diffVersions, versionDiffShape } from '../../workflows/diff.ts';
 import {
   addVersion,

@@ -14,7 +14,7 @@ import {
   openVisit,
   type LogRequest,
   type Visit,
-} from '../../identity/request.ts';
+} from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
 import { errorHandler } from '../../lib/express-errors.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { withoutTokens } from '../../crypto/tokens.ts';
 import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
-import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/request.ts';
+import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/visit.ts';
 import { browserOf } from './browser.ts';
 import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../lib/errors.ts';
 import { FOR_FAULTS } from '../../lib/for-faults.ts';

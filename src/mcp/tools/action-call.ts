@@ -4,7 +4,7 @@ import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
-import { idsFor, withIds } from './names.ts';
+import { idsFor, withIds } from './visible-names.ts';
 import type { ToolScope } from './tool.ts';
 
 /* Reads calls of actions as models write them. Corrections are recorded in the scope. */

@@ -9,7 +9,7 @@ import type { Base } from '../../base.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { asObject, parseJson } from '../../lib/json.ts';
 import { findSourceModel, eventScopesOf } from '../../connectors/source-model.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Db } from '../../store/schema.ts';
 import type { Environment } from '../../store/environments.ts';
 import type { Grant } from './grant.ts';

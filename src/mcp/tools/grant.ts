@@ -1,10 +1,10 @@
 import type { Base } from '../../base.ts';
 import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { userOfRequest } from '../../identity/request.ts';
+import { userOfRequest } from '../../identity/visit.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { assertEnabled, assertServesUser } from '../../servers/access.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Environment } from '../../store/environments.ts';
 import { offeredTo } from './offered.ts';
 

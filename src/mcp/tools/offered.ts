@@ -2,7 +2,7 @@ import type { Action, Connector } from '../../connectors/catalog.ts';
 import { hasNeeds, lackOf } from '../../connectors/needs.ts';
 import type { Context } from '../context.ts';
 import { connectedMeans } from '../../credentials/active-credentials.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import { memoByObject } from '../../lib/memo.ts';
 
 /**

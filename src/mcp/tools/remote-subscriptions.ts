@@ -1,7 +1,7 @@
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Tables } from '../../store/schema.ts';
 import { FollowedResource, type FollowContext } from './followed-resource.ts';
 import type { Grant } from './grant.ts';

@@ -1,7 +1,7 @@
 import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { checkInput } from '../../connectors/validate.ts';
-import { listCredentials } from '../../credentials/records.ts';
+import { listCredentials } from '../../credentials/credential-records.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../../base.ts';
 import { estimateTokens } from '../../lib/token-estimate.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';

@@ -17,7 +17,7 @@ import { pageAt } from './cursor.ts';
 import { offerLink } from './account-links.ts';
 import { repairedCall } from './action-call.ts';
 import { exampleInput } from './example.ts';
-import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';
+import { idsFor, visibleAction, visibleConnector, withIds } from './visible-names.ts';
 import { errorView } from './next-steps.ts';
 import { tool } from './define-tool.ts';
 import { credentialsOf, runAction } from './run-action.ts';

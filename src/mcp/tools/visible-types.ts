@@ -1,5 +1,5 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Environment } from '../../store/environments.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 

@@ -6,7 +6,7 @@ import { asSchema } from '../../connectors/model-schema.ts';
 import { hashOf } from '../../connectors/definition-hashes.ts';
 import type { Base } from '../../base.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
-import type { LiveServer } from '../../servers/live.ts';
+import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';

@@ -9,7 +9,7 @@ import type { McpCore } from '../tools/server.ts';
 import { isWanted, type LogLevel } from '../../lib/log-level.ts';
 import { hasFailed, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, sendJson, writeEvent, type Framing } from './reply.ts';
-import { emit, finish, newStream, type Session } from './sessions.ts';
+import { emit, finish, newStream, type Session } from './client-sessions.ts';
 import type { Watch } from './watch.ts';
 
 /** A POST that passed every check of the endpoint. */

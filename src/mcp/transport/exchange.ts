@@ -14,7 +14,7 @@ import {
 import { createMcp2026Exchange } from './exchange-2026.ts';
 import { sendEmpty, sendJson, whenClosed } from './reply.ts';
 import type { McpCore } from '../tools/server.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Session, Sessions } from './client-sessions.ts';
 import type { Watch } from './watch.ts';
 
 /** Handles a message of each MCP version: runs it and frames its answer. */

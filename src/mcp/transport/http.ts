@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
-import { assertHost, countRefusal, createRequestLog, openVisit, type Visit } from '../../identity/request.ts';
+import { assertHost, countRefusal, createRequestLog, openVisit, type Visit } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
@@ -14,7 +14,7 @@ import { isMcp2026 } from '../protocol/mcp-2026.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { createListeners } from './listeners.ts';
 import { createMcpCore } from '../tools/server.ts';
-import { createSessions, openStream, eventPositionOf, type Session } from './sessions.ts';
+import { createSessions, openStream, eventPositionOf, type Session } from './client-sessions.ts';
 import { watchChanges } from './watch.ts';
 
 const METHODS = 'POST, GET, DELETE, OPTIONS';

@@ -6,7 +6,7 @@ import type { Caller } from '../../identity/caller.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
-import { findServerByIdOrName } from '../../servers/records.ts';
+import { findServerByIdOrName } from '../../servers/server-records.ts';
 import type { Environment } from '../../store/environments.ts';
 import type { Askable } from '../tools/elicitation.ts';
 import { answerOn } from './answer-stream.ts';

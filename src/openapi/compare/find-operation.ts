@@ -3,7 +3,7 @@ import type { Documents } from '../documents.ts';
 import { decoded, itemsOf, memberOf, textAt, type Node } from '../node.ts';
 import { methodsOf } from '../operation.ts';
 import { shape } from './field.ts';
-import { listOf } from './members.ts';
+import { listOf } from './document-members.ts';
 
 /** An operation of a document, as methodsOf() returns it. */
 type Place = ReturnType<typeof methodsOf>[number];

@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import type { ActionDefinition, ConnectorFile } from '../../connectors/format.ts';
 import { isRecord } from '../node.ts';
-import { listOf, type Members, membersOf } from './members.ts';
+import { listOf, type Members, membersOf } from './document-members.ts';
 import { type OwnAction, type OwnSchema, ownSchema, pagingOf, pagingPath } from './sent.ts';
 
 /** A path that an action reads in an answer. */

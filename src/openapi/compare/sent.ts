@@ -1,6 +1,6 @@
 import type { ActionDefinition, ConnectorFile, JsonSchema, Parameter } from '../../connectors/format.ts';
 import { isRecord } from '../node.ts';
-import { listOf, type Members, membersOf } from './members.ts';
+import { listOf, type Members, membersOf } from './document-members.ts';
 
 /** A parameter or member that an action sends. */
 export interface Sent {

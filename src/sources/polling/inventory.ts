@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { findConnection } from '../../credentials/records.ts';
+import { findConnection } from '../../credentials/credential-records.ts';
 import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';

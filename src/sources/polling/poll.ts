@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
-import { findConnection } from '../../credentials/records.ts';
+import { findConnection } from '../../credentials/credential-records.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../lib/clock.ts';

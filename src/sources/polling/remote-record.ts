@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
-import { findConnection } from '../../credentials/records.ts';
+import { findConnection } from '../../credentials/credential-records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';

@@ -5,7 +5,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
-import { connectorOf } from '../../credentials/records.ts';
+import { connectorOf } from '../../credentials/credential-records.ts';
 import { hashToken, newRandomToken } from '../../crypto/tokens.ts';
 import { DAY } from '../../lib/clock.ts';
 import { invalidRequest } from '../../lib/errors.ts';

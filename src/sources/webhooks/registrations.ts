@@ -9,7 +9,7 @@ import { filledInput, fillTemplate } from '../../connectors/templates.ts';
 import { accountChange } from '../../credentials/account-change.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
-import { findConnection } from '../../credentials/records.ts';
+import { findConnection } from '../../credentials/credential-records.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';

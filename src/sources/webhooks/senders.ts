@@ -3,7 +3,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import { hashToken } from '../../crypto/tokens.ts';
-import { findConnection } from '../../credentials/records.ts';
+import { findConnection } from '../../credentials/credential-records.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { createTtlCache } from '../../lib/ttl-cache.ts';

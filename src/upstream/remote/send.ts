@@ -17,7 +17,7 @@ import { buildEndpoint, type Endpoint } from '../request.ts';
 import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
 import { ChangesNotReported, RefusedByServer } from './remote-fetch.ts';
 import { DeadlinePassed, StreamBroken, type RemoteSession } from './session.ts';
-import type { Wanted } from './sessions.ts';
+import type { Wanted } from './remote-sessions.ts';
 
 type SendContext = Pick<Context, 'clock' | 'throttle' | 'remoteSessions'>;
 

@@ -7,7 +7,7 @@ import { parseConnector } from '../../../src/connectors/parse.ts';
 import { factsOf } from '../../../src/openapi/compare/facts.ts';
 import { type OperationFacts, shape } from '../../../src/openapi/compare/field.ts';
 import { createFlatSchemas } from '../../../src/openapi/compare/flat-schema.ts';
-import { listOf, type Members, membersOf } from '../../../src/openapi/compare/members.ts';
+import { listOf, type Members, membersOf } from '../../../src/openapi/compare/document-members.ts';
 import { neededPaths } from '../../../src/openapi/compare/needed.ts';
 import { type OwnAction, pagingOf, sentBody, sentQuery } from '../../../src/openapi/compare/sent.ts';
 import { unite, wantedOf, wantedPaths } from '../../../src/openapi/compare/wanted.ts';

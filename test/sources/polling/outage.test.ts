@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { requireConnection } from '../../../src/credentials/records.ts';
+import { requireConnection } from '../../../src/credentials/credential-records.ts';
 import { closeListener, takeEvents, openListener } from '../../../src/subscriptions/listener.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { openApp } from '../app.ts';

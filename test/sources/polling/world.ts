@@ -7,7 +7,7 @@ import { claimSources } from '../../../src/sources/source-records.ts';
 import { pruneJob } from '../../../src/sources/prune.ts';
 import { createClockJumps } from '../../../src/sources/clock-jumps.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { createTurns } from '../../../src/sources/turns.ts';
+import { createTurns } from '../../../src/sources/source-turns.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import { separate } from '../../support/events.ts';

@@ -1,4 +1,4 @@
-import type { Members } from '../../../../src/openapi/compare/members.ts';
+import type { Members } from '../../../../src/openapi/compare/document-members.ts';
 
 interface Type {
   base: string;

@@ -1,4 +1,4 @@
-import { listOf, type Members, membersOf } from '../../../../src/openapi/compare/members.ts';
+import { listOf, type Members, membersOf } from '../../../../src/openapi/compare/document-members.ts';
 import { isRecord } from '../../../../src/openapi/node.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Members } from '../../../../src/openapi/compare/members.ts';
+import type { Members } from '../../../../src/openapi/compare/document-members.ts';
 
 /** A row of a table: the name of a member and its description. */
 interface Row {

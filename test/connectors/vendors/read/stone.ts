@@ -1,4 +1,4 @@
-import type { Members } from '../../../../src/openapi/compare/members.ts';
+import type { Members } from '../../../../src/openapi/compare/document-members.ts';
 
 /**
  * Returns files of Stone, the language of Dropbox's specification (github.com/dropbox/stone), as an OpenAPI document

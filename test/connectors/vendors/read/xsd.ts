@@ -1,4 +1,4 @@
-import type { Members } from '../../../../src/openapi/compare/members.ts';
+import type { Members } from '../../../../src/openapi/compare/document-members.ts';
 
 /**
  * Returns XML Schema files of entities (w3.org/TR/xmlschema11-1) as an OpenAPI document of the given requests.

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { writtenOut } from '../lib/hidden-characters.ts';
+import { thrownMessage } from '../lib/errors.ts';
+import { CommandError } from './faults.ts';
+import { idOf, USERS } from './record-kinds.ts';
+import type { Service } from './service.ts';
+import { textOf } from './table.ts';
+
+export interface CallOptions {
+  user: string;
+  input?: string;
+  inputFile?: string;
+  credential?: string;
+  json?: boolean;
+}
+
+/** Runs `gatehouse call`: runs an action for a user, and prints its result. */
+export async function callAction(service: Service, action: string, options: CallOptions): Promise<number> {
+  const [connectorId = '', actionId = ''] = action.split('.');
+  const { credential, json } = options;
+  const input = await inputOf(options);
+  const answer = asObject(
+    await service.request({
+      method: 'POST',
+      path: `/connectors/${connectorId}/actions/${actionId}/execute`,
+      userId: await idOf(service, USERS, options.user),
+      body: { input, ...(credential === undefined ? {} : { credentialId: credential }) },
+    }),
+  );
+  if (json) process.stdout.write(`${JSON.stringify(answer)}\n`);
+  else {
+    // Text of an app must not change the terminal.
+    process.stdout.write(`${JSON.stringify(writtenOut(answer['data'] ?? null), undefined, 2)}\n`);
+    const { nextOffset } = asObject(answer['pagination']);
+    if (nextOffset !== undefined)
+      process.stderr.write(`There are more: --input with "offset": ${textOf(nextOffset)} reads on.\n`);
+  }
+  return 0;
+}
+
+/** Returns the input of a command: JSON of an option, of a file, or of standard input (`-`). */
+export async function inputOf({
+  input,
+  inputFile,
+}: Pick<CallOptions, 'input' | 'inputFile'>): Promise<JsonObject> {
+  if (input !== undefined) return objectOf(input, '--input');
+  if (inputFile === undefined) return {};
+  if (inputFile === '-') return objectOf(await text(process.stdin), 'standard input');
+  try {
+    return objectOf(readFileSync(inputFile, 'utf8'), inputFile);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${inputFile} cannot be read: ${thrownMessage(error)}`);
+  }
+}
+
+function objectOf(content: string, where: string): JsonObject {
+  try {
+    const value = parseJson(content);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw new CommandError(`${where} is not JSON: ${thrownMessage(error)}`);
+  }
+  throw new CommandError(`${where} must be a JSON object, such as {"limit": 5}.`);
+}
