@@ -11,7 +11,7 @@ import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
 import * as health from './health.ts';
-import { metricsRoute } from './metrics.ts';
+import { metricsRoute } from './metrics-route.ts';
 import * as oauthApps from './oauth-app-routes.ts';
 import type { Route } from '../server/route.ts';
 import * as keys from './key-routes.ts';
