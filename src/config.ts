@@ -7,6 +7,7 @@ import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
 import { MIB } from './lib/http-body.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 import { thrownMessage } from './lib/errors.ts';
+import { readOtlp } from './telemetry/otlp-settings.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -111,6 +112,8 @@ export function readConfig(env: Environment = process.env) {
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
     /** The shortest interval between two polls of a source, in seconds. */
     pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
+    /** Traces and metrics for a collector of OpenTelemetry; undefined without its address. */
+    otlp: readOtlp(read),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
     /** The form of log lines; undefined for `pretty` on a terminal and `json` elsewhere. */
     logFormat: read('LOG_FORMAT', logFormat, undefined),

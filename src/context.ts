@@ -19,7 +19,7 @@ import { createCallers } from './identity/caller.ts';
 import { createKeyUses } from './identity/key-uses.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { isSealed, loadHashKey } from './identity/secrets.ts';
-import type { AllowedAddress } from './lib/addresses.ts';
+import { createAddressGuard, type AllowedAddress } from './lib/addresses.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
@@ -97,7 +97,7 @@ export async function openContext(
     const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
     const hashKey = await loadHashKey({ db, keys, clock });
     const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
-    const telemetry = createTelemetry();
+    const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
     const executions = createExecutionLog({ db, clock, log });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log, telemetry, intervals },
@@ -147,7 +147,7 @@ export async function openContext(
       async originsOf(environment: Environment) {
         return (await readSettings(db, environment)).origins;
       },
-      metricsPage: metricsPageOf({ telemetry, db, clock, log }),
+      metricsPage,
       async toolsOf(live: LiveServer) {
         const { createListings } = await import('./mcp/tools/tool-listings.ts');
         listings ??= createListings(base);
@@ -166,6 +166,7 @@ export async function openContext(
         await base.keyUses.close();
         await base.remoteSessions.close();
         for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
+        await closeTelemetry();
         await store.close();
       },
     };
@@ -178,19 +179,42 @@ export async function openContext(
   }
 }
 
-/** Returns the function behind /metrics. It loads its code at the first scrape. */
-function metricsPageOf(
-  context: Pick<OpenContext, 'telemetry' | 'db' | 'clock' | 'log'>,
-): HttpContext['metricsPage'] {
+/** Creates the counts, the traces and the page of metrics. The code that renders or sends them is loaded when it is used. */
+async function openTelemetry(
+  config: Config,
+  context: Pick<OpenContext, 'db' | 'clock' | 'log'>,
+): Promise<
+  Pick<OpenContext, 'telemetry' | 'metricsPage'> & {
+    closeTelemetry(): Promise<void>;
+  }
+> {
   const stored = createStoredValues(context);
-  return async () => {
-    const { renderPrometheus } = await import('./telemetry/prometheus.ts');
-    const families = [...context.telemetry.families(), ...(await stored.read())];
-    return renderPrometheus([buildInfo(version()), ...families]);
+  const families = async () => [buildInfo(version()), ...telemetry.families(), ...(await stored.read())];
+  const guard = createAddressGuard(config.allowedNetworks, false);
+  const otlp =
+    config.otlp &&
+    (await import('./telemetry/otlp.ts')).openOtlp(config.otlp, {
+      log: context.log,
+      version: version(),
+      caFile: config.caFile,
+      families,
+      reaches(origin) {
+        const { host, port } = hostOf(origin);
+        return guard.isListed(host, port);
+      },
+    });
+  const telemetry = createTelemetry(otlp?.tracing);
+  return {
+    telemetry,
+    async metricsPage() {
+      const { renderPrometheus } = await import('./telemetry/prometheus.ts');
+      return renderPrometheus(await families());
+    },
+    closeTelemetry: async () => otlp?.close(),
   };
 }
 
-function hostOf(address: string): AllowedAddress {
+function hostOf(address: string): AllowedAddress & { kind: 'host' } {
   const url = new URL(address);
   return {
     kind: 'host',

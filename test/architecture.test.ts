@@ -11,8 +11,8 @@ const ALLOWED: Record<string, string[]> = {
   lib: [],
   store: ['lib', 'config.ts'],
   crypto: ['lib', 'store', 'config.ts'],
-  'config.ts': ['lib'],
-  telemetry: [],
+  'config.ts': ['lib', 'telemetry'],
+  telemetry: ['lib'],
   'log.ts': [],
   'package.ts': [],
   connectors: ['lib', 'store'],
@@ -129,6 +129,7 @@ const ALLOWED: Record<string, string[]> = {
     'mcp/protocol',
   ],
   'mcp/transport': [
+    'telemetry',
     'lib',
     'store',
     'crypto',

@@ -1,16 +1,26 @@
 import type { Action } from '../connectors/catalog.ts';
 import { SECOND } from '../lib/clock.ts';
-import { UNKNOWN, type Metrics } from '../telemetry/metrics.ts';
+import { UNKNOWN } from '../telemetry/metrics.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Execution } from './executions.ts';
 
-/** Counts a call of an action. Names that the catalogue does not have are `unknown`, because callers choose them. */
+/** Counts a call of an action, and names its span. Names that the catalogue does not have are `unknown`, because callers choose them. */
 export function countAction(
-  { actions, actionDuration, actionErrors }: Metrics,
+  { actions, actionDuration, actionErrors, note }: Telemetry,
   known: Action | undefined,
   { outcome, errorCode, durationMs }: Pick<Execution, 'outcome' | 'errorCode' | 'durationMs'>,
 ): void {
   const connectorId = known?.connectorId ?? UNKNOWN;
-  actions.count(connectorId, known?.actionId ?? UNKNOWN, outcome);
+  const actionId = known?.actionId ?? UNKNOWN;
+  actions.count(connectorId, actionId, outcome);
   actionDuration.observe(durationMs / SECOND, connectorId, outcome);
+  note({
+    name: `action ${connectorId}.${actionId}`,
+    attributes: {
+      'gatehouse.connector': connectorId,
+      'gatehouse.action': actionId,
+      'gatehouse.outcome': outcome,
+    },
+  });
   if (errorCode !== undefined) actionErrors.count(connectorId, errorCode);
 }

@@ -22,7 +22,8 @@ import { restricted } from '../servers/access.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
-import type { Following, Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { TraceHeaders } from '../telemetry/tracing.ts';
+import type { Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
 import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
 import { runOnce } from './idempotency.ts';
@@ -121,10 +122,11 @@ interface Facts {
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
  * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
  */
-export async function executeAction(
-  context: ExecuteContext,
-  request: ExecuteRequest,
-): Promise<ExecuteResult> {
+export function executeAction(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
+  return context.telemetry.span({ name: 'action', kind: 'internal' }, () => recorded(context, request));
+}
+
+async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const started = performance.now();
   const facts: Facts = {};
   const recordEnd = (error?: GatehouseError) =>

@@ -11,7 +11,11 @@ import { CommandError } from './faults.ts';
 export async function openStarted(config: Config) {
   const { database } = config;
   if (database.kind === 'sqlite' && !existsSync(database.path)) throw notStarted(config);
-  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  // A command is no service, and must not wait for a collector.
+  const context = await openContext(
+    { ...config, otlp: undefined },
+    { log: createLog(config.logLevel, process.stderr) },
+  );
   const key = await context.db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
   if (key) return context;
   await context.close();

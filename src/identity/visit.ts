@@ -20,6 +20,8 @@ export interface Visit {
   startedAt: number;
   /** The template of its path, because a raw path may hold an access token. */
   route: string;
+  /** The trace of the request; undefined without OTLP. */
+  traceId?: string | undefined;
 }
 
 export function openVisit(route: string): Visit {
@@ -39,11 +41,40 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
   // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
   const requests = log.child({}, { redact: [] });
   return ({ method }, { statusCode: status }, visit) => {
-    const { requestId, route, serverId, rpcMethod } = visit;
+    const { requestId, traceId, route, serverId, rpcMethod } = visit;
     const durationMs = Math.round((performance.now() - visit.startedAt) * 10) / 10;
     countRequest(telemetry, visit, { method, status });
-    requests.info({ requestId, method, route, serverId, rpcMethod, status, durationMs }, 'request');
+    requests.info({ requestId, traceId, method, route, serverId, rpcMethod, status, durationMs }, 'request');
   };
+}
+
+/** Routes that probes and scrapers call all the time. Their traces would only fill a collector. */
+const UNTRACED = new Set(['/health', '/ready', '/metrics']);
+
+/** Answers a request in a span, which continues the trace of its headers. */
+export function traceRequest(
+  { telemetry }: Pick<Base, 'telemetry'>,
+  { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { method = '' } = req;
+  if (UNTRACED.has(visit.route)) return work();
+  return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
+    visit.traceId = span.traceId;
+    await work();
+    const { statusCode: status } = res;
+    span.note({
+      name: `${method} ${visit.route}`,
+      attributes: {
+        'http.request.method': method,
+        'http.route': visit.route,
+        'http.response.status_code': status,
+        'gatehouse.request_id': visit.requestId,
+      },
+    });
+    // A refusal is no failure of the server (semantic conventions of HTTP).
+    if (status >= 500) span.fail(String(status));
+  });
 }
 
 /** Counts an answered request. */

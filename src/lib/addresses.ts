@@ -11,6 +11,8 @@ export interface AddressGuard {
   allowsHost(host: string, port: number): boolean;
   /** Returns whether an address may be reached that a name resolved to, or that a socket is connected to. */
   allowsPeer(address: string, host: string, port: number): boolean;
+  /** Returns whether the operator listed this host, by name or as an address of a listed network. */
+  isListed(host: string, port: number): boolean;
   /** Returns whether plain http may be used with this host. */
   allowsPlain(host: string, port: number): boolean;
 }
@@ -76,6 +78,13 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
     return isAllowed(address) || (allowPrivate && isPrivate(address));
   };
 
+  const isListed = (host: string, port: number): boolean => {
+    const name = bare(host);
+    if (hosts.has(`${name}:${port}`)) return true;
+    const literal = parse(name);
+    return literal !== undefined && cidrs.some(([net, bits]) => within(literal, net, bits));
+  };
+
   return {
     allowsHost(host, port) {
       const name = bare(host);
@@ -83,11 +92,11 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
       if (!literal) return isName(name);
       return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
     },
+    isListed,
     allowsPlain(host, port) {
+      if (isListed(host, port)) return true;
       const name = bare(host);
-      if (hosts.has(`${name}:${port}`)) return true;
       const literal = parse(name);
-      if (literal && cidrs.some(([net, bits]) => within(literal, net, bits))) return true;
       return allowPrivate && (name === 'localhost' || literal?.range() === 'loopback');
     },
     allowsPeer(text, host, port) {

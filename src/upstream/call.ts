@@ -9,12 +9,13 @@ import { secretsIn } from '../lib/scrub.ts';
 import { XmlError } from '../lib/xml.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Span } from '../telemetry/tracing.ts';
 import { readEvents } from './event-stream.ts';
 import { answersFile, collected, fileOf, mayAnswerFile, storedFile } from './file-answer.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { isRepeatable } from './outcome.ts';
-import { buildRequest, type BuiltRequest } from './request.ts';
+import { buildRequest, originOf, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
 import { retryAfterMs } from './response.ts';
 import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
@@ -43,7 +44,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     let failure: unknown;
     const startedAt = performance.now();
     try {
-      answer = await sendOnce(context, call, Math.max(1, deadline - context.clock.now()));
+      answer = await sendTraced(context, call, { tries, deadline });
       if (call.connector.definition.budget) context.throttle.observe(call, answer);
     } catch (error) {
       failure = error;
@@ -91,6 +92,43 @@ function countAttempt(
   upstreamAttempts.count(connectorId, answer ? String(answer.status) : publicError(failure).code);
   upstreamDuration.observe(durationMs / SECOND, connectorId);
   if (answer && failureOf(call, answer) === 'upstream_rate_limited') upstreamRateLimited.count(connectorId);
+}
+
+/** Sends a call once, in a span of its own. */
+function sendTraced(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  { tries, deadline }: { tries: number; deadline: number },
+): Promise<UpstreamAnswer> {
+  const { telemetry, clock } = context;
+  const { method, path, raw, connectorId, actionId } = call.action;
+  const attributes = {
+    'http.request.method': method,
+    // The path of a raw call is input.
+    ...(raw ? {} : { 'url.template': path }),
+    ...(tries > 1 ? { 'http.request.resend_count': tries - 1 } : {}),
+    'gatehouse.connector': connectorId,
+    'gatehouse.action': actionId,
+  };
+  const name = raw ? method : `${method} ${path}`;
+  return telemetry.span({ name, kind: 'client', attributes }, async (span) => {
+    const timeoutMs = Math.max(1, deadline - clock.now());
+    const answer = await sendOnce(context, withTrace(context, call, span), timeoutMs);
+    span.note({ attributes: { 'http.response.status_code': answer.status } });
+    if (answer.status >= 400) span.fail(String(answer.status));
+    return answer;
+  });
+}
+
+/**
+ * Returns the call with the trace that its app may see. A client that sent a trace with its call wants the app to continue
+ * it. Other traces reach only hosts that the operator listed, because apps could compare the ids.
+ */
+function withTrace({ telemetry }: UpstreamContext, call: UpstreamCall, { headers }: Span): UpstreamCall {
+  if (!headers) return call;
+  const isAsked = call.trace?.['traceparent'] !== undefined;
+  if (!isAsked && !telemetry.reaches(originOf(call))) return call;
+  return { ...call, trace: { ...call.trace, ...headers } };
 }
 
 async function sendOnce(

@@ -142,6 +142,11 @@ export async function buildEndpoint(call: UpstreamCall, now: number): Promise<En
   return { url: hrefOf(draft.address), headers: draft.headers, secrets };
 }
 
+/** Returns the origin to which a call is sent. */
+export function originOf(call: UpstreamCall): string {
+  return baseUrl(call, valuesOf(call)).origin;
+}
+
 /**
  * Makes a next address of the link style absolute.
  * @throws `upstream_failed` when it leaves the connector's origin.

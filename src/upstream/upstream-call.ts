@@ -3,6 +3,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { FileStore, SentFile } from './file-store.ts';
 import type { OpenCredential } from './open-credential.ts';
 
@@ -25,9 +26,6 @@ export type LogMessage = z.infer<typeof logShape>;
 /** A list of a third party that has changed. */
 export const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
 export type Changed = z.infer<typeof changedShape>['lists'][number];
-
-/** Headers of the call's trace: traceparent and its companions. */
-export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** Callbacks for messages of a third party before its answer. */
 export interface Notices {
@@ -68,6 +66,7 @@ export interface UpstreamCall extends Notices {
   /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Headers of the call's trace, which are sent to the app. */
   trace?: TraceHeaders | undefined;
   /** Members of the body besides the input: the client's answers to the questions of an earlier answer. */
   answers?: JsonObject | undefined;

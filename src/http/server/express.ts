@@ -12,6 +12,7 @@ import {
   foreignOrigin,
   isAllowedPage,
   openVisit,
+  traceRequest,
   type LogRequest,
   type Visit,
 } from '../../identity/visit.ts';
@@ -140,20 +141,22 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) gone.abort();
   });
-  try {
-    if (route.spec.cors) await allowOrigin(context, req, res);
-    const reply = await route.run(context, {
-      req,
-      requestId: visit.requestId,
-      params: req.params,
-      query: queryOf(req.originalUrl),
-      signal: gone.signal,
-      addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
-    });
-    await sendReply(context, res, reply);
-  } catch (error) {
-    sendError(context, { res, visit }, await countRefusal(context, req, error));
-  }
+  await traceRequest(context, { req, res, visit }, async () => {
+    try {
+      if (route.spec.cors) await allowOrigin(context, req, res);
+      const reply = await route.run(context, {
+        req,
+        requestId: visit.requestId,
+        params: req.params,
+        query: queryOf(req.originalUrl),
+        signal: gone.signal,
+        addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
+      });
+      await sendReply(context, res, reply);
+    } catch (error) {
+      sendError(context, { res, visit }, await countRefusal(context, req, error));
+    }
+  });
   logRequest(req, res, visit);
 }
 

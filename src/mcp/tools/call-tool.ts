@@ -18,6 +18,11 @@ export async function callTool(scope: ToolScope, name: string, args: unknown): P
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const workflow = builtIn || scope.visible.direct.has(name) ? undefined : await workflowTool(scope, name);
   const action = builtIn || workflow ? undefined : directAction(scope, name);
+  // The name is one of ours from here on, and no text of the client.
+  scope.context.telemetry.note({
+    name: `tools/call ${name}`,
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name },
+  });
   try {
     if (builtIn) {
       const { value, sizing } = await builtIn.run(scope, args);

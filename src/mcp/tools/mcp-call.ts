@@ -1,6 +1,7 @@
 import type { SourceScope } from '../../connectors/event-scopes.ts';
 import type { LogLevel } from '../../lib/log-level.ts';
-import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
+import type { TraceHeaders } from '../../telemetry/tracing.ts';
+import type { Changed, LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
 

@@ -154,7 +154,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     async answer(asked, call) {
       const request = withoutTask(asked);
       const fault = paramsFault(request);
-      return counted(context, request, async () =>
+      return observed(context, { request, call }, async () =>
         fault === undefined ? ask(request, call) : invalidParams(call, fault),
       );
     },
@@ -166,23 +166,31 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   };
 }
 
-/** Counts a request by the outcome of its work. */
-async function counted(
+/**
+ * Counts a request by the outcome of its work, and records its span. Names are those of OpenTelemetry's semantic conventions
+ * for MCP.
+ */
+function observed(
   { telemetry }: Pick<Context, 'telemetry'>,
-  request: RpcRequest,
+  { request, call }: { request: RpcRequest; call: McpCall },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const method = METHODS.has(request.method) ? request.method : UNKNOWN;
-  const startedAt = performance.now();
-  let outcome = 'cancelled';
-  try {
-    const answer = await work();
-    outcome = outcomeOf(answer);
-    return answer;
-  } finally {
-    telemetry.mcpRequests.count(method, outcome);
-    telemetry.mcpDuration.observe((performance.now() - startedAt) / SECOND, method);
-  }
+  const attributes = { 'mcp.method.name': method };
+  return telemetry.span({ name: method, kind: 'server', attributes, parent: call.trace }, async (span) => {
+    const startedAt = performance.now();
+    let outcome = 'cancelled';
+    try {
+      const answer = await work();
+      outcome = outcomeOf(answer);
+      if (outcome === 'tool_failed') span.fail('tool_error');
+      if ('error' in answer) span.fail(String(answer.error.code));
+      return answer;
+    } finally {
+      telemetry.mcpRequests.count(method, outcome);
+      telemetry.mcpDuration.observe((performance.now() - startedAt) / SECOND, method);
+    }
+  });
 }
 
 function outcomeOf(answer: Answer): string {

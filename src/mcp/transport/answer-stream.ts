@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Base } from '../../base.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
+import { traceIn } from '../../telemetry/trace-context.ts';
+import type { TraceHeaders } from '../../telemetry/tracing.ts';
+import type { Progress } from '../../upstream/upstream-call.ts';
 import { sessionInputs, type Askable } from '../tools/elicitation.ts';
 import type { Grant } from '../tools/grant.ts';
 import type { Connection, McpCall } from '../tools/mcp-call.ts';
@@ -152,22 +154,8 @@ function logOutcome(
   log(stream, minLevel, { level: failed ? 'warning' : 'info', logger: 'gatehouse', data });
 }
 
-/** Members of `_meta` that carry a trace (SEP-414), with their form (W3C Trace Context, W3C Baggage). */
-const MEMBERS: { [name: string]: { shape: RegExp; max: number } } = {
-  traceparent: { shape: /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, max: 55 },
-  tracestate: { shape: /^[\x20-\x7e]+$/, max: 512 },
-  baggage: { shape: /^[\x20-\x7e]+$/, max: 8192 },
-};
-
-/** Returns the trace of a request. Drops malformed members, and a tracestate without a traceparent. */
+/** Returns the trace of a request. */
 function traceOf({ params = {} }: RpcRequest): TraceHeaders | undefined {
   const meta = params['_meta'];
-  if (!isJsonObject(meta)) return undefined;
-  const trace: Record<string, string> = {};
-  for (const [name, { shape, max }] of Object.entries(MEMBERS)) {
-    const value = meta[name];
-    if (typeof value === 'string' && value.length <= max && shape.test(value)) trace[name] = value;
-  }
-  if (trace['traceparent'] === undefined) delete trace['tracestate'];
-  return Object.keys(trace).length > 0 ? trace : undefined;
+  return isJsonObject(meta) ? traceIn(meta) : undefined;
 }

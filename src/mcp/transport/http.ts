@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
-import { assertHost, countRefusal, createRequestLog, openVisit, type Visit } from '../../identity/visit.ts';
+import {
+  assertHost,
+  countRefusal,
+  createRequestLog,
+  openVisit,
+  traceRequest,
+  type Visit,
+} from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
@@ -56,11 +63,13 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
     async handle(req, res) {
       const opened = openVisit('/mcp/{serverId}');
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
-      try {
-        await handleRequest(context, exchange, visit);
-      } catch (thrown) {
-        answerFault(context, visit, thrown);
-      }
+      await traceRequest(context, { req, res, visit }, async () => {
+        try {
+          await handleRequest(context, exchange, visit);
+        } catch (thrown) {
+          answerFault(context, visit, thrown);
+        }
+      });
       logRequest(req, res, visit);
     },
     closeStreams() {
