@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addBackup } from './cli/backup-commands.ts';
 import { addCompletion } from './cli/completion-commands.ts';
+import { addConfig } from './cli/config-commands.ts';
 import { addData } from './cli/data-commands.ts';
 import { faultLines } from './cli/faults.ts';
 import { addKeys } from './cli/keys-commands.ts';
@@ -108,6 +109,7 @@ function buildProgram(done: (code: number) => void): Command {
 
   addData(program, done);
   addConnectors(program, done);
+  addConfig(program, done);
   addBackup(program, done);
 
   program

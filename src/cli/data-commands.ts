@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CallOptions } from './call-command.ts';
 import type { Filters, Kind } from './record-kinds.ts';
+import { TARGET_HELP, withService, withTarget } from './service-options.ts';
 import type { Service, Target } from './service.ts';
 import type { LogOptions, RunOptions } from './run-commands.ts';
 
@@ -266,20 +267,6 @@ function getCommand(parent: Command, { words, done, kind }: RecordCommand): void
     });
 }
 
-/** Adds the options that choose a Gatehouse. */
-function withTarget(command: Command): Command {
-  return command
-    .option('--url <url>', 'remote Gatehouse (default: GATEHOUSE_URL, else the store of this machine)')
-    .option('--key <key>', 'its API key (default: GATEHOUSE_KEY)')
-    .option('--environment <environment>', 'environment of the local store (default: development)');
-}
-
-async function withService(target: Target, work: (service: Service) => Promise<number>): Promise<number> {
-  const { openService } = await import('./service.ts');
-  await using service = await openService(target);
-  return await work(service);
-}
-
 function limitOf({ limit }: { limit: string }, command: Command): number {
   const wanted = Number(limit);
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > MOST_RECORDS)
@@ -288,9 +275,6 @@ function limitOf({ limit }: { limit: string }, command: Command): number {
 }
 
 const records = () => import('./record-kinds.ts');
-
-const TARGET_HELP = `
-Works with the store of this machine, or with a remote Gatehouse: GATEHOUSE_URL and GATEHOUSE_KEY, or --url and --key.`;
 
 const SERVERS_HELP = `${TARGET_HELP}
 

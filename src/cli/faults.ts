@@ -42,6 +42,16 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
+/** A refusal of the service, with the stable code of its answer. */
+export class RequestRefused extends CommandError {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 function listening(error: Error): { address: string; port: number } | undefined {
   if (!('syscall' in error) || error.syscall !== 'listen') return undefined;
   if (!('port' in error) || typeof error.port !== 'number') return undefined;

@@ -4,7 +4,7 @@ import { thrownMessage } from '../lib/errors.ts';
 import { callRemote } from '../lib/outbound-remote.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import type { Environment } from '../store/environments.ts';
-import { CommandError } from './faults.ts';
+import { CommandError, RequestRefused } from './faults.ts';
 
 /** Which Gatehouse a command works with. */
 export interface Target {
@@ -26,7 +26,7 @@ export interface Request {
 
 /** REST of a Gatehouse, remote or over the store of this machine. */
 export interface Service extends AsyncDisposable {
-  /** Returns the body of a successful answer. @throws CommandError with the sentence of any other answer. */
+  /** Returns the body of a successful answer. @throws RequestRefused with the sentence of any other answer. */
   request(request: Request): Promise<Json>;
   /** True for the store of this machine. */
   readonly isLocal: boolean;
@@ -108,12 +108,12 @@ function bodyOf({ status, text }: AnswerText, url: URL): Json {
   const body = parsedBody(text);
   const isOk = status >= 200 && status < 300;
   if (isOk && body !== undefined) return body;
-  const { error, details } = asObject(body);
+  const { error, details, code } = asObject(body);
   if (isOk || typeof error !== 'string')
     throw new CommandError(
       `${url.origin} answered ${status} without the JSON of a Gatehouse. Check the address.`,
     );
-  throw new CommandError(sentence(error, asObject(details)));
+  throw new RequestRefused(sentence(error, asObject(details)), String(code));
 }
 
 function parsedBody(text: string): Json | undefined {

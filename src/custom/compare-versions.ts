@@ -67,7 +67,7 @@ function within(budget: { left: number }, found: Difference[]): Difference[] {
 }
 
 /** Returns the members that differ. Lists and plain values are compared as a whole. */
-function differences(before: JsonObject, after: JsonObject, at = ''): Difference[] {
+export function differences(before: JsonObject, after: JsonObject, at = ''): Difference[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name): Difference[] => {
     const path = at === '' ? name : `${at}.${name}`;
     const [old, now] = [before[name], after[name]];

@@ -10,14 +10,21 @@ type SourceState = Pick<Tables['sources'], 'kind' | 'reason'>;
 
 /** Returns subscriptions as the API shows them, without secrets. */
 export async function describeSubscriptions(context: DescribeContext, rows: readonly SubscriptionRow[]) {
-  const sources = await sourcesOf(context.db, rows);
-  return rows.map((row) => describe(context, row, sources.get(row.source_id ?? '')));
+  const [sources, connectors] = await Promise.all([
+    sourcesOf(context.db, rows),
+    connectorsOf(context.db, rows),
+  ]);
+  return rows.map((row) => ({
+    ...describe(context, row, sources.get(row.source_id ?? '')),
+    ...connectors.get(row.credential_id ?? ''),
+  }));
 }
 
 /** Returns a subscription as the API shows it, without secrets. */
 export async function describeSubscription(context: DescribeContext, row: SubscriptionRow) {
-  const sources = await sourcesOf(context.db, [row]);
-  return describe(context, row, sources.get(row.source_id ?? ''));
+  const [described] = await describeSubscriptions(context, [row]);
+  if (!described) throw new Error('A subscription has a description.');
+  return described;
 }
 
 async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<string, SourceState>> {
@@ -31,6 +38,21 @@ async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<
   return new Map(sources.map(({ source_id: sourceId, ...source }) => [sourceId, source]));
 }
 
+/** Returns the connectors of the connections, by connection. */
+async function connectorsOf(
+  db: Db,
+  rows: readonly SubscriptionRow[],
+): Promise<Map<string, { connectorId: string }>> {
+  const ids = rows.map((row) => row.credential_id).filter((id) => id !== null);
+  if (ids.length === 0) return new Map();
+  const found = await db
+    .selectFrom('credentials')
+    .select(['credential_id', 'connector_id'])
+    .where('credential_id', 'in', [...new Set(ids)])
+    .execute();
+  return new Map(found.map((one) => [one.credential_id, { connectorId: one.connector_id }]));
+}
+
 function describe(
   context: Pick<Base, 'keys' | 'log'>,
   row: SubscriptionRow,
@@ -39,6 +61,7 @@ function describe(
   return {
     subscriptionId: row.subscription_id,
     ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
+    ...(row.user_id === null ? {} : { userId: row.user_id }),
     address: row.address,
     scope: row.scope,
     events: eventsIn(row.events),

@@ -33,6 +33,10 @@ test.each([
   ['export', '--help'],
   ['import', '--help'],
   ['listen', '--help'],
+  ['config', '--help'],
+  ['config', 'export', '--help'],
+  ['config', 'plan', '--help'],
+  ['config', 'apply', '--help'],
 ])('%s %s %s prints help with examples and changes nothing', async (...args) => {
   using home = tempHome();
   const { code, out, err } = await runCli(args, cliEnv(join(home.path, 'none')));
@@ -71,6 +75,7 @@ test.each([
     ['restore', 'a', '--passphrase-file', 'b', '--identity-file', 'c'],
     'either --passphrase-file or --identity-file',
   ],
+  [['config', 'plan'], "missing required argument 'file'"],
   [['import'], "missing required argument 'folder'"],
   [['stdio'], 'give either --server or --url'],
   [['stdio', '--server', 'a', '--url', 'http://b'], 'give either --server or --url'],

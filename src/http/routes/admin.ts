@@ -26,6 +26,18 @@ const settingsAnswer = settingsSchema
   })
   .meta({ id: 'Settings', description: 'Settings of an environment.' });
 
+/** The settings that a request may change. */
+export const settingsBody = z.strictObject({
+  userServers: settingsSchema.shape.userServers.unwrap().optional(),
+  userServerRestrictions: settingsSchema.shape.userServerRestrictions.unwrap().optional(),
+  origins: settingsSchema.shape.origins.unwrap().optional(),
+  redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
+  branding: settingsSchema.shape.branding.unwrap().optional(),
+  eventsAddress: z.string().min(1).nullable().optional().meta({
+    description: 'An https address; null stops the events. They are signed like all deliveries.',
+  }),
+});
+
 const auditEntry = z
   .object({
     auditId: z.string(),
@@ -70,16 +82,7 @@ export const putSettingsRoute = defineRoute({
   description: 'Changes only the given members. Replaces lists and restrictions whole.',
   auth: 'api_key',
   scope: 'settings:write',
-  body: z.strictObject({
-    userServers: settingsSchema.shape.userServers.unwrap().optional(),
-    userServerRestrictions: settingsSchema.shape.userServerRestrictions.unwrap().optional(),
-    origins: settingsSchema.shape.origins.unwrap().optional(),
-    redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
-    branding: settingsSchema.shape.branding.unwrap().optional(),
-    eventsAddress: z.string().min(1).nullable().optional().meta({
-      description: 'An https address; null stops the events. They are signed like all deliveries.',
-    }),
-  }),
+  body: settingsBody,
   success: {
     status: 200,
     description: 'The settings as they are now.',

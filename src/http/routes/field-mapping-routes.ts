@@ -13,6 +13,14 @@ import { defineRoute } from '../server/route.ts';
 import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 import { connectionOf } from './unified.ts';
 
+/** The custom fields of a level: name → expression. */
+export const mappedFields = z
+  .record(
+    z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as loyaltyLevel'),
+    z.string().min(1).max(2000),
+  )
+  .refine((fields) => Object.keys(fields).length <= 100, 'must hold at most 100 fields');
+
 const mapping = z
   .object({
     mappingId: z.string(),
@@ -41,12 +49,7 @@ export const putFieldMappingRoute = defineRoute({
     scope: eventScope,
     connectorId: z.string().optional(),
     connectionId: z.string().optional(),
-    fields: z
-      .record(
-        z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as loyaltyLevel'),
-        z.string().min(1).max(2000),
-      )
-      .refine((fields) => Object.keys(fields).length <= 100, 'must hold at most 100 fields'),
+    fields: mappedFields,
   }),
   success: { status: 200, description: 'The level as it is now.', schema: mapping },
   errors: ['connector_not_found', 'credential_not_found'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { clientDocument } from '../../remote/remote-records.ts';
 import { findRemote } from '../../remote/remote-rows.ts';
-import { remoteAuthentication } from '../../remote/remote-settings.ts';
+import { remoteAuthentication, type RemoteSettings } from '../../remote/remote-settings.ts';
 import type { Context } from '../context.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { ConnectorKey } from '../../custom/custom-rows.ts';
@@ -37,6 +37,12 @@ export const remoteView = z
   .object({
     url: z.string(),
     authentication: z.enum(['none', 'bearer', 'headers', 'oauth2']),
+    headers: z.array(z.string()).optional().meta({
+      description: 'Names of the headers of its credentials, in the form `headers`.',
+    }),
+    scopes: z.array(z.string()).optional().meta({
+      description: 'OAuth scopes that are requested, in the form `oauth2`.',
+    }),
     operatorAccess: z.boolean().meta({ description: 'Whether values of the operator read its tools.' }),
     pending: z.boolean().meta({ description: 'Whether its tools are still unknown.' }),
     readAt: time.nullable().meta({ description: 'When its tools were read last.' }),
@@ -53,11 +59,17 @@ export async function viewRemote(context: Context, key: ConnectorKey): Promise<z
   return {
     url: settings.url,
     authentication: settings.authentication.type,
+    ...formOf(settings),
     operatorAccess: values !== undefined,
     pending: readAt === undefined,
     readAt: readAt === undefined ? null : isoTime(readAt),
     error,
   };
+}
+
+function formOf({ authentication }: RemoteSettings): { headers?: string[]; scopes?: string[] } {
+  if (authentication.type === 'headers') return { headers: authentication.names };
+  return authentication.type === 'oauth2' ? { scopes: authentication.server.scopes } : {};
 }
 
 export const clientMetadataRoute = defineRoute({

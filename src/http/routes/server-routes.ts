@@ -33,7 +33,7 @@ const pinTools = z.boolean().meta({
   description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
 });
 /** The fields that a new server may have, and a change. */
-const fields = z.strictObject({
+export const serverFields = z.strictObject({
   name,
   description: z.string().max(2000).optional(),
   customInstructions: z.string().max(10_000).optional(),
@@ -59,6 +59,7 @@ const server = z
     restrictions: restrictionsSchema,
     hasRestrictions: z.boolean(),
     ownerUserId: z.string().nullable(),
+    createdByUser: z.boolean(),
     toolMode,
     enabled: z.boolean(),
     pinTools,
@@ -81,7 +82,7 @@ export const createServerRoute = defineRoute({
   summary: 'Create an MCP server',
   description: `JWTs of one user can create at most ${MAX_BOUND_SERVERS} servers.`,
   scope: 'servers:write',
-  body: fields.extend({ tokenExpiresInDays: tokenExpiresInDays.optional() }),
+  body: serverFields.extend({ tokenExpiresInDays: tokenExpiresInDays.optional() }),
   success: { status: 201, description: 'The server with its access token.', schema: createdServer },
   errors: ['server_exists', 'user_not_found', 'limit_reached'],
   audited: true,
@@ -161,7 +162,7 @@ export const updateServerRoute = defineRoute({
   summary: 'Change an MCP server',
   description: 'Changes only the given members. Replaces `restrictions` whole.',
   scope: 'servers:write',
-  body: fields.partial(),
+  body: serverFields.partial(),
   success: { status: 200, description: 'The server as it is now.', schema: server },
   errors: ['server_not_found', 'server_exists'],
   audited: true,
@@ -251,6 +252,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     restrictions: record.restrictions,
     hasRestrictions: isRestricting(record.restrictions),
     ownerUserId: record.ownerUserId,
+    createdByUser: record.bound,
     toolMode: record.toolMode,
     enabled: record.enabled,
     pinTools: record.pinTools,

@@ -19,13 +19,17 @@ import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shap
 const TAG = 'Webhooks';
 
 const kind = z.enum(['created', 'updated', 'deleted']);
-const kinds = z
+export const kinds = z
   .array(kind)
   .min(1, 'must name at least one of created, updated, deleted')
   .refine((list) => new Set(list).size === list.length, 'must name each only once')
   .meta({ description: 'Event types to deliver. Polled sources see deletions at the daily reconcile.' });
-const rate = z.int().min(1).max(1000).meta({ description: 'Most deliveries that may start in one second.' });
-const address = z
+export const rate = z
+  .int()
+  .min(1)
+  .max(1000)
+  .meta({ description: 'Most deliveries that may start in one second.' });
+export const address = z
   .string()
   .min(1)
   .transform(withLowerCaseHost)
@@ -39,7 +43,7 @@ const headers = subscriberHeaders.meta({
   additionalProperties: { type: 'string' },
   description: 'Sent with each delivery; stored encrypted, and only their names are shown again.',
 });
-const ordered = z.boolean().meta({
+export const ordered = z.boolean().meta({
   description:
     'One delivery at a time, in the order of x-svc-sequence. A failed delivery blocks the later ones.',
 });
@@ -56,6 +60,8 @@ const subscription = z
   .object({
     subscriptionId: z.string(),
     connectionId: z.string().optional(),
+    connectorId: z.string().optional(),
+    userId: z.string().optional(),
     address: z.string(),
     scope: z.string(),
     events: z.array(z.string()),
