@@ -3,8 +3,11 @@ import type { Connector } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 import { fillTemplate } from './templates.ts';
 
-/** Members that hold addresses of pages for people. */
-const PAGES = new Set(['website', 'docsUrl', 'sources']);
+/**
+ * Places of addresses of pages for people, which receive no credential. Actions and fields may have the same names
+ * elsewhere, and the addresses below them count.
+ */
+const PAGES = [/^website$/, /^sources$/, /^authentication\/\d+\/docsUrl$/];
 
 /**
  * Returns the origins of all addresses that a connector may send a credential to, the base address first: `https://x`.
@@ -37,14 +40,18 @@ export function keepsOrigins(
   return Array.isArray(bound) && originsOf(definition).every((origin) => bound.includes(origin));
 }
 
-/** Returns the values of all members whose name ends in `url`, and the addresses of the steps of a token exchange. */
-function addressesIn(value: unknown): string[] {
+/**
+ * Returns the values of all members whose name ends in `url`, and the addresses of the steps of a token exchange.
+ * `within`: place of the value in the file. No name of the format holds a slash.
+ */
+function addressesIn(value: unknown, within = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
-    if (PAGES.has(name)) return [];
+    const place = `${within}${name}`;
+    if (PAGES.some((page) => page.test(place))) return [];
     if (name === 'request' && typeof member === 'string') return /^[A-Z]+ ([^/].*)$/.exec(member)?.[1] ?? [];
     if (typeof member === 'string') return /url$/i.test(name) ? [member] : [];
-    return addressesIn(member);
+    return addressesIn(member, `${place}/`);
   });
 }
 

@@ -90,6 +90,25 @@ describe.each(STORE_KINDS)('credentials of custom connectors over %s', (kind) =>
     await remove('moved');
   });
 
+  test.each(['sources', 'website'])(
+    'an address below an action named %s asks for a new credential',
+    async (name) => {
+      const file = (more: string) =>
+        notesFile(app.origin, {
+          id: 'pages',
+          more: `  ${name}: {description: Pages., request: GET /pages${more}}\n`,
+        });
+      await add(file(''));
+      await connect('pages', 'key_of_pages');
+      expect((await run('pages', name)).status).toBe(200);
+      const before = other.keys.length;
+      await put('pages', file(`, baseUrl: '${other.origin}'`));
+      expect((await run('pages', name)).at('details.reason')).toBe('other_origin');
+      expect(other.keys.length).toBe(before);
+      await remove('pages');
+    },
+  );
+
   test('a partial change of a credential takes over no value of another origin', async () => {
     const file = (origin: string) =>
       notesFile(origin, { id: 'pair' }).replace(
