@@ -169,10 +169,14 @@ export function boundTo<Column extends keyof typeof SEALED_COLUMNS>(
   return boundText(SEALED_COLUMNS[column].bound[0], row);
 }
 
-/** Returns one of the texts in `SealedColumn.bound` for a row. */
+/**
+ * Returns one of the texts in `SealedColumn.bound` for a row. A separator inside of a value has a backslash before it;
+ * otherwise a client id such as `a|b` gives the text of a row with one value more.
+ */
 export function boundText(text: string, row: Readonly<Record<string, unknown>>): string {
   let bound = '';
-  for (const [at, part] of partsOf(text).entries()) bound += at % 2 === 0 ? part : String(row[part]);
+  for (const [at, part] of partsOf(text).entries())
+    bound += at % 2 === 0 ? part : String(row[part]).replaceAll(/[\\|]/g, '\\$&');
   return bound;
 }
 
