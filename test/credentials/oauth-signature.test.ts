@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { isSigned } from '../../src/credentials/oauth-signature.ts';
 import { Secret } from '../../src/lib/secret.ts';
@@ -34,4 +35,11 @@ test.each([
 test('another secret is rejected, and a scheme without signature accepts all', () => {
   expect(isSigned(scheme, { clientSecret: new Secret('hash') }, new URLSearchParams(SIGNED))).toBe(false);
   expect(isSigned({ callbackSignature: undefined }, client, new URLSearchParams('code=1'))).toBe(true);
+});
+
+test('a redirect that an empty key signed is rejected for a client without a secret', () => {
+  const hmac = createHmac('sha256', '').update('code=1&state=2').digest('hex');
+  const query = new URLSearchParams(`code=1&state=2&hmac=${hmac}`);
+  for (const clientSecret of [undefined, new Secret('')])
+    expect(isSigned(scheme, { clientSecret }, query)).toBe(false);
 });

@@ -7,6 +7,7 @@ import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { findOAuthApp } from '../../credentials/oauth-apps.ts';
 import { openCredential } from '../../credentials/sealed-values.ts';
+import { isBlank } from './signed-content.ts';
 
 type KeysContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'credentialMemory'>;
 
@@ -58,9 +59,7 @@ export async function canVerify(
   // Without the account id, events of other accounts look like those of this one.
   if (webhooks.account !== undefined && credential.account === null) return false;
   const value = await keysOf(context, connector, credential);
-  return [...keyNames(webhooks.verify), ...names].every(
-    (name) => name === 'secret' || (value(name) ?? '') !== '',
-  );
+  return [...keyNames(webhooks.verify), ...names].every((name) => name === 'secret' || !isBlank(value(name)));
 }
 
 function keyNames(verify: HookVerification): string[] {

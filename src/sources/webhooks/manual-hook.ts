@@ -13,6 +13,7 @@ import type { DbOrTx, Tables } from '../../store/schema.ts';
 import { boundTo } from '../../store/sealed-columns.ts';
 import { canVerify } from './hook-keys.ts';
 import { hookPath } from './hook.ts';
+import { secretRule } from './verify.ts';
 
 /* Webhooks that a person sets up at an app for one connection: the address, and the secret. */
 
@@ -66,18 +67,20 @@ export async function readManualHook(context: ManualContext, credential: Credent
 /**
  * Makes the address of a connection, or replaces its secret. The address stays, and the previous secret is valid for a day.
  * @returns the secret when Gatehouse made it.
- * @throws GatehouseError `invalid_request` for a secret that is missing or not wanted, and as readManualHook().
+ * @throws GatehouseError `invalid_request` for a secret that is missing, unusable or not wanted, and as readManualHook().
  */
 export async function setUpManualHook(
   context: ManualContext,
   credential: Credential,
   given: string | undefined,
 ): Promise<{ hook: ManualHook; secret: string | undefined; isNew: boolean }> {
-  const { connector, manual } = await requireManual(context, credential);
+  const { connector, manual, verify } = await requireManual(context, credential);
   if (manual.secret === 'given' && given === undefined)
     throw invalidRequest([{ field: 'secret', rule: `is required: ${connector.name} shows it` }]);
   if (manual.secret === 'made' && given !== undefined)
     throw invalidRequest([{ field: 'secret', rule: 'is made by Gatehouse, so it cannot be given' }]);
+  const rule = given === undefined ? undefined : secretRule(verify, given);
+  if (rule !== undefined) throw invalidRequest([{ field: 'secret', rule }]);
   const secret = given ?? randomBytes(32).toString('hex');
   const { row, isNew } = await storeSecret(context, credential, secret);
   const hook = shown(context, { connector, manual, row });
@@ -153,10 +156,11 @@ export async function endManualHook(context: ManualContext, credential: Credenti
 async function requireManual(
   context: ManualContext,
   credential: Credential,
-): Promise<{ connector: Connector; manual: NonNullable<Webhooks['manual']> }> {
+): Promise<{ connector: Connector; manual: NonNullable<Webhooks['manual']>; verify: Webhooks['verify'] }> {
   const connector = connectorOf(context, credential);
-  const manual = connector.definition.webhooks?.manual;
-  if (manual && (await canVerify(context, connector, { credential }))) return { connector, manual };
+  const { manual, verify } = connector.definition.webhooks ?? {};
+  if (manual && verify && (await canVerify(context, connector, { credential })))
+    return { connector, manual, verify };
   const rule = manual
     ? `is of the type ${credential.type} or lacks values, so webhooks of ${connector.name} cannot be verified`
     : `is of ${connector.name}, whose webhooks are not set up by hand`;

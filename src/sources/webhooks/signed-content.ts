@@ -76,7 +76,12 @@ function signaturesIn(
   };
 }
 
-/** Fills a template; undefined when a name has no value. Only the values of the request, `mayBeEmpty`, may be empty. */
+/** Returns whether a value proves nothing: it is absent, empty or white space. */
+export function isBlank(value: string | undefined): boolean {
+  return value === undefined || value.trim() === '';
+}
+
+/** Fills a template; undefined when a name has no value. Only the values of the request, `mayBeEmpty`, may be blank. */
 export function filled(
   template: string,
   value: ValueOf,
@@ -85,7 +90,7 @@ export function filled(
   let isMissing = false;
   const text = fillTemplate(template, (name) => {
     const found = value(name) ?? '';
-    if (found === '' && !(name in mayBeEmpty)) isMissing = true;
+    if (isBlank(found) && !(name in mayBeEmpty)) isMissing = true;
     return found;
   });
   return isMissing ? undefined : text;

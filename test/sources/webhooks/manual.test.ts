@@ -239,6 +239,11 @@ test('a secret of the app is required, and signs the answer to its challenge', a
     400,
     expect.stringContaining('is required: bell shows it'),
   ]);
+  const blank = await app.hook('POST', { secret: '  ' });
+  expect([blank.status, blank.at('details.faults.0')]).toEqual([
+    400,
+    { field: 'secret', rule: 'must not be blank' },
+  ]);
   const made = await app.hook('POST', { secret: 'of the app' });
   expect([made.status, made.at('secret'), made.at('secretFrom')]).toEqual([201, undefined, 'app']);
   const asked = await post(app.service, made.text('url'), 'no signature', { word: 'w1' });

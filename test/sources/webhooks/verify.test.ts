@@ -288,6 +288,43 @@ test('a webhook is rejected when the key is unknown or empty', () => {
   }
 });
 
+test('a secret that decodes to nothing rejects what an empty key signed', () => {
+  const signed = createHmac('sha256', '').update('m.1763629200.').update('{}').digest('base64');
+  const plain = createHmac('sha256', '').update('{}').digest('hex');
+  const headers = {
+    'X-Key': plain,
+    'webhook-id': 'm',
+    'webhook-timestamp': '1763629200',
+    'webhook-signature': `v1,${signed}`,
+  };
+  for (const [verify, secret] of [
+    [{ type: 'hmac', header: 'X-Key' }, ''],
+    [{ type: 'hmac', header: 'X-Key', keyEncoding: 'hex' }, '0xab12'],
+    [{ type: 'hmac', header: 'X-Key', keyEncoding: 'base64' }, '***'],
+    [{ type: 'standard' }, 'whsec_'],
+    [{ type: 'standard' }, '='],
+  ] as const)
+    expect(
+      isGenuine(scheme(verify), request('{}', headers), { value: named({ secret }), now: 1_763_629_200_000 }),
+    ).toBe(false);
+});
+
+test('a blank secret verifies no header, form or password that repeats it', () => {
+  const value = named({ secret: ' ' });
+  const basicOf = `Basic ${Buffer.from('hub: ').toString('base64')}`;
+  for (const verify of [
+    { type: 'header', header: 'X-Key', value: 'Bearer {secret}' },
+    { type: 'secret', at: 'body:token' },
+    { type: 'basic', username: 'hub' },
+  ])
+    expect(
+      isGenuine(scheme(verify), request('{"token":" "}', { 'X-Key': 'Bearer  ', Authorization: basicOf }), {
+        value,
+        now: NOW,
+      }),
+    ).toBe(false);
+});
+
 test('values are read from headers, the query, and JSON or form bodies', () => {
   const found = request('{"a":{"b":7},"c":""}', { 'X-Topic': 'made' }, `${ADDRESS}?topic=asked`);
   expect(
