@@ -27,9 +27,9 @@ import type { Dump } from './read-dump.ts';
 
 /**
  * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the master key,
- * which a killed restore leaves.
+ * which a killed restore leaves, with its lock.
  */
-const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key']);
+const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key', 'master.key.lock']);
 
 export interface Restored {
   header: Header;

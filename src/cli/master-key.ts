@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig, type Config } from '../config.ts';
-import { newMasterKey } from '../crypto/key-ring.ts';
-import { masterKeyPath, readMasterKeys, REREAD_MS, writeMasterKeys } from '../crypto/master-key-file.ts';
+import { createKeyRing, newMasterKey } from '../crypto/key-ring.ts';
+import { changeMasterKeys, masterKeyPath, REREAD_MS } from '../crypto/master-key-file.ts';
 import { keyUses, resealAll, rowsByKey, type LostRow } from '../crypto/rotation.ts';
 import { openStarted } from './started.ts';
 import { CommandError } from './faults.ts';
@@ -10,6 +10,11 @@ import { CommandError } from './faults.ts';
 const MAX_PASSES = 20;
 
 type Context = Awaited<ReturnType<typeof openStarted>>;
+/** The store, and the name of the first key. */
+interface RowsContext {
+  readonly db: Context['db'];
+  readonly keys: Pick<Context['keys'], 'keyId'>;
+}
 
 /**
  * Runs `gatehouse master-key rotate`: makes a new key where the keys are in a file, and seals with the first key what
@@ -50,23 +55,27 @@ export async function retireMasterKeys({ json }: { json: boolean }): Promise<num
   const config = readConfig();
   const context = await openStarted(config);
   try {
-    const left = await rowsLeft(context);
-    if (left > 0)
-      throw new CommandError(
-        `${left} rows are sealed with an earlier master key. Run: gatehouse master-key rotate`,
-      );
-    if (config.masterKeys)
+    if (config.masterKeys) {
+      await requireNoRowsLeft(context);
       throw new CommandError(
         `No row needs a key but ${context.keys.keyId}, the first one. Leave the others out of GATEHOUSE_MASTER_KEY, and restart each process.`,
       );
+    }
     const path = masterKeyPath(config);
-    const [first = '', ...earlier] = readMasterKeys(path);
-    if (earlier.length > 0) writeMasterKeys(path, [first]);
-    if (json)
-      process.stdout.write(`${JSON.stringify({ keyId: context.keys.keyId, removed: earlier.length })}\n`);
+    let keyId = '';
+    let removed = 0;
+    await changeMasterKeys(path, async (keys) => {
+      const [first = '', ...earlier] = keys;
+      // The file may have another first key than this process has read.
+      ({ keyId } = createKeyRing(keys));
+      await requireNoRowsLeft({ ...context, keys: { keyId } });
+      removed = earlier.length;
+      return removed > 0 ? [first] : undefined;
+    });
+    if (json) process.stdout.write(`${JSON.stringify({ keyId, removed })}\n`);
     else
       process.stderr.write(
-        `${path} holds only key ${context.keys.keyId} now; ${earlier.length} earlier keys were removed. ` +
+        `${path} holds only key ${keyId} now; ${removed} earlier keys were removed. ` +
           'Earlier backups need the keys that were valid then.\n',
       );
     return 0;
@@ -75,10 +84,13 @@ export async function retireMasterKeys({ json }: { json: boolean }): Promise<num
   }
 }
 
-/** Adds a key to the file, as the first one, unless an earlier call was stopped. Returns whether it did. */
+/**
+ * Adds a key to the file, as the first one, unless an earlier call was stopped or another command did it just now. Returns
+ * whether it did.
+ */
 async function addKey(context: Context, config: Config, isOneMachine: boolean): Promise<boolean> {
-  if ((await rowsLeft(context)) > 0) return false;
-  const { keyIds } = context.keys;
+  const { keyId, keyIds } = context.keys;
+  if ((await rowsLeft({ ...context, keys: { keyId } })) > 0) return false;
   if (config.masterKeys) {
     if (keyIds.length > 1) return false;
     throw new CommandError(
@@ -92,14 +104,26 @@ async function addKey(context: Context, config: Config, isOneMachine: boolean): 
       'Processes on other machines could not read what a new key seals. Add the key to the file of each machine ' +
         'first, as its last line, then move it to the first line and run this command again. Without other machines, add --one-machine.',
     );
-  const path = masterKeyPath(config);
-  writeMasterKeys(path, [newMasterKey(), ...readMasterKeys(path)]);
+  let added = false;
+  await changeMasterKeys(masterKeyPath(config), async (keys) => {
+    added = createKeyRing(keys).keyId === keyId;
+    return added ? [newMasterKey(), ...keys] : undefined;
+  });
   // From here on, each process that runs reads the file again before it seals.
   await delay(2 * REREAD_MS);
-  return true;
+  return added;
 }
 
-async function rowsLeft({ db, keys }: Context): Promise<number> {
+/** @throws CommandError while a key that is not the first one seals rows. */
+async function requireNoRowsLeft(context: RowsContext): Promise<void> {
+  const left = await rowsLeft(context);
+  if (left > 0)
+    throw new CommandError(
+      `${left} rows are sealed with an earlier master key. Run: gatehouse master-key rotate`,
+    );
+}
+
+async function rowsLeft({ db, keys }: RowsContext): Promise<number> {
   const { keyId } = keys;
   let left = 0;
   for (const [key, rows] of rowsByKey(await keyUses(db))) if (key !== keyId) left += rows;

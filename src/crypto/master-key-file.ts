@@ -16,7 +16,8 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { SECOND } from '../lib/clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { withFileLock } from '../store/file-lock.ts';
 import { createKeyRing, KeyError, newMasterKey, type ChangingKeys, type KeyRing } from './key-ring.ts';
 
 /** How long a process may go on with the keys that it read before. */
@@ -65,8 +66,39 @@ export function readMasterKeys(path: string): string[] {
   }
 }
 
-/** Replaces the keys of a file at once: a reader sees all of the old ones or all of the new ones. */
-export function writeMasterKeys(path: string, keys: readonly string[]): void {
+/**
+ * Replaces the keys of a file by those that `change` returns; undefined leaves the file as it is. One process does this at a
+ * time. Otherwise the slower one of two commands would write the keys that it read before, and a key would be lost whose
+ * rows are stored already.
+ * @throws KeyError when the file cannot be read or written, or another command holds it for a minute.
+ */
+export async function changeMasterKeys(
+  path: string,
+  change: (keys: string[]) => Promise<readonly string[] | undefined>,
+): Promise<void> {
+  // An error of the change itself is passed on as it is.
+  const changed = async () => {
+    try {
+      const keys = await change(readMasterKeys(path));
+      if (keys) writeMasterKeys(path, keys);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  };
+  let failed: { error: unknown } | undefined;
+  try {
+    failed = await withFileLock(`${path}.lock`, { patienceMs: MINUTE }, changed);
+  } catch (error) {
+    throw new KeyError(`Cannot lock the master key file ${path}: ${thrownMessage(error)}. Try again.`, {
+      cause: error,
+    });
+  }
+  if (failed) throw failed.error;
+}
+
+/** Writes the keys at once: a reader sees all of the old ones or all of the new ones. */
+function writeMasterKeys(path: string, keys: readonly string[]): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     const { uid, gid } = statSync(path);

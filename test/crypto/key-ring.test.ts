@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createKeyRing, KeyError } from '../../src/crypto/key-ring.ts';
-import { loadKeyRing } from '../../src/crypto/master-key-file.ts';
+import { changeMasterKeys, loadKeyRing } from '../../src/crypto/master-key-file.ts';
+import { until } from '../support/until.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 
@@ -82,6 +83,25 @@ describe('the key file', () => {
     expect(() => loadKeyRing({ home, masterKeys: undefined, masterKeyFile: path })).toThrow(
       `chmod 600 ${path}`,
     );
+  });
+
+  test('that two commands change at once keeps the keys of both', async () => {
+    const path = join(home, 'master.key');
+    writeFileSync(path, 'first\n');
+    const held = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const add = (key: string, wait?: Promise<void>) =>
+      changeMasterKeys(path, async (keys) => {
+        begun.push(key);
+        await wait;
+        return [key, ...keys];
+      });
+    const second = add('second', held.promise);
+    const third = add('third');
+    await until(() => begun.includes('second'));
+    held.resolve();
+    await Promise.all([second, third]);
+    expect(readFileSync(path, 'utf8')).toBe('third\nsecond\nfirst\n');
   });
 
   test('that is missing where one is named is not made', () => {

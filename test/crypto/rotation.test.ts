@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openStore } from '../../src/store/open-database.ts';
+import { newMasterKey } from '../../src/crypto/key-ring.ts';
+import { changeMasterKeys } from '../../src/crypto/master-key-file.ts';
 import { SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
 import { BIN, cliEnv, runCli, startCli, tempHome, type Started } from '../support/cli.ts';
 import { rpc } from '../support/mcp.ts';
@@ -60,6 +62,18 @@ async function works(url: string): Promise<string> {
   });
   const isGood = answer.status === 200 && answer.at('result.isError') !== true;
   return isGood ? 'works' : JSON.stringify(answer.body);
+}
+
+/** Returns the files that a process has open. */
+function filesOf({ pid }: ChildProcess): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).map((fd) => {
+    try {
+      return readlinkSync(join(folder, fd));
+    } catch {
+      return '';
+    }
+  });
 }
 
 const keysOf = ({ file }: Home): string[] => readFileSync(file, 'utf8').trim().split('\n');
@@ -150,6 +164,27 @@ describe.each(STORE_KINDS)('the master key on %s', (kind) => {
       expect(found).toEqual(expect.arrayContaining([column, ...key]));
     }
   });
+});
+
+test('a retirement waits for a command that changes the file, and counts by its keys', async () => {
+  await using home = await freshHome('sqlite');
+  await (await startDemonstration(home)).gatehouse.stop();
+  const before = keysOf(home);
+  await rotate(home);
+  const child = spawn(process.execPath, [BIN, 'master-key', 'retire'], { env: home.env() });
+  let err = '';
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  const closed = once(child, 'close');
+  await changeMasterKeys(home.file, async (keys) => {
+    await until(() => filesOf(child).includes(`${home.file}.lock`));
+    return [newMasterKey(), ...keys];
+  });
+  expect([(await closed)[0], err]).toEqual([
+    1,
+    expect.stringContaining('rows are sealed with an earlier master key'),
+  ]);
+  expect(keysOf(home)).toHaveLength(3);
+  expect(keysOf(home).at(-1)).toBe(before[0]);
 });
 
 test('on PostgreSQL a new key in a file asks for the other machines first', async () => {
