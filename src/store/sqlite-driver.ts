@@ -9,6 +9,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import { memoByText } from '../lib/memo.ts';
+import { createCheckpoints, withCheckpoints } from './checkpoint.ts';
 import { createGroupSync, type Disk } from './group-sync.ts';
 import { codeOf, sqliteFailure } from './unavailable.ts';
 
@@ -38,7 +39,8 @@ export function createSqliteDriver(
   onFailure: (failure: Error) => void = () => {},
 ): Driver {
   const tryRun = createRunner(sqlite);
-  const syncs = createGroupSync(disk, onFailure);
+  const checkpoints = createCheckpoints(sqlite, () => !taken);
+  const syncs = withCheckpoints(createGroupSync(disk, onFailure), checkpoints);
   /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
   /** Callers that wait for a turn, in order. */
