@@ -13,6 +13,7 @@ import {
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import { masterKeyPath } from '../crypto/master-key-file.ts';
+import { MARKER_NAME, markerFile } from '../identity/store-marker.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { migrateWithin } from '../store/migrate.ts';
@@ -27,9 +28,9 @@ import type { Dump } from './read-dump.ts';
 
 /**
  * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the master key,
- * which a killed restore leaves, with its lock.
+ * which a killed restore leaves, with its lock. The marker of a lost store may stay as well.
  */
-const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key', 'master.key.lock']);
+const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key', 'master.key.lock', MARKER_NAME]);
 
 export interface Restored {
   header: Header;
@@ -67,6 +68,8 @@ export async function restore(
       database.kind === 'sqlite'
         ? await intoSqlite(database.path, { header, now, fill })
         : await intoPostgres(database.url, { header, now, fill });
+    // The next start writes the marker of this store.
+    rmSync(markerFile(config), { force: true });
     return { header, rows, keyFile };
   } catch (error) {
     if (keyFile && wroteKeys) rmSync(keyFile, { force: true });

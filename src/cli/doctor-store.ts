@@ -8,9 +8,10 @@ import { loadKeyRing, masterKeyPath } from '../crypto/master-key-file.ts';
 import { keyUses, rowsByKey } from '../crypto/rotation.ts';
 import type { Db } from '../store/schema.ts';
 import { isSealed, loadHashKey } from '../identity/secrets.ts';
+import { readMarker, refuseLostFile, refuseLostStore, refuseOtherStore } from '../identity/store-marker.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
-import { schemaVersion } from '../store/migrate.ts';
+import { isMigrated, schemaVersion } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open-database.ts';
 import { probeWrite } from '../store/write-probe.ts';
@@ -63,11 +64,13 @@ export function checkMasterKey(config: Config): Finding {
 export async function checkStore(config: Config): Promise<Finding[]> {
   const { ok, fail } = findingsOf('database');
   const { database } = config;
+  const lost = refusalOf(() => refuseLostFile(config, readMarker(config)));
+  if (lost) return [lost];
   if (database.kind === 'sqlite' && !existsSync(database.path))
     return [ok(`${database.path} does not exist yet; the first start creates it`)];
   try {
     await using store = await openStore(database);
-    const schema = await checkSchema(store);
+    const schema = await checkSchema(config, store);
     if (schema.state !== 'ok') return [schema];
     return [
       schema,
@@ -82,11 +85,22 @@ export async function checkStore(config: Config): Promise<Finding[]> {
   }
 }
 
-async function checkSchema({ db, kind }: Store): Promise<Finding> {
+/** Returns the failure of a check that refuses the store as a start does; undefined when the check passes. */
+function refusalOf(check: () => void): Finding | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return findingsOf('database').fail(thrownMessage(error));
+  }
+}
+
+async function checkSchema(config: Config, { db, kind }: Store): Promise<Finding> {
   const { ok, warn, fail } = findingsOf('database');
-  const tables = await db.introspection.getTables();
-  if (!tables.some((table) => table.name === 'schema_versions'))
-    return warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.');
+  if (!(await isMigrated(db))) {
+    const lost = refusalOf(() => refuseLostStore(config, readMarker(config)));
+    return lost ?? warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.');
+  }
   const version = await schemaVersion(db);
   const newest = MIGRATIONS.length;
   const found = `${kind} is reachable, at schema version ${version} of ${newest}`;
@@ -112,18 +126,24 @@ async function checkWrites({ database }: Config, { db }: Store): Promise<Finding
 
 /**
  * Checks the master key with the hash key, which is sealed at the first start. Only the master key that wrote this
- * store opens it.
+ * store opens it. Checks also that the store is the one that the home had before.
  */
 async function checkSealedData(config: Config, { db }: Store): Promise<Finding> {
   const { ok, fail } = findingsOf('sealed data');
-  if (!(await isSealed(db))) return ok('nothing is sealed yet');
-  if (hasNoKey(config)) {
+  const sealed = await isSealed(db);
+  if (sealed && hasNoKey(config)) {
     const found = `the store holds sealed data, and its master key ${masterKeyPath(config)} is missing`;
     return fail(found, 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.');
   }
   try {
+    const had = readMarker(config);
+    if (!sealed) {
+      refuseLostStore(config, had);
+      return ok('nothing is sealed yet');
+    }
     const keys: KeyRing = loadKeyRing(config);
-    await loadHashKey({ db, keys, clock: systemClock });
+    const hashKey = await loadHashKey({ db, keys, clock: systemClock });
+    refuseOtherStore(config, { had, hashKey });
     return await checkKeyUses(keys, db);
   } catch (error) {
     return fail(thrownMessage(error));

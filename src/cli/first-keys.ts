@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
+import { firstKeysFile } from '../identity/store-marker.ts';
 import { CommandError } from './faults.ts';
 import { thrownMessage } from '../lib/errors.ts';
-
-/** Returns the file of the first API keys, for a start without a terminal. */
-export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
-  return join(home, 'first-keys');
-}
 
 /**
  * Writes the file as a whole or not at all, synced to the disk, readable by this user alone. It replaces the file of

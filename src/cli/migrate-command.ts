@@ -1,4 +1,5 @@
 import { readConfig } from '../config.ts';
+import { readMarker, refuseLostFile } from '../identity/store-marker.ts';
 import { systemClock } from '../lib/clock.ts';
 import { migrate } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
@@ -6,7 +7,9 @@ import { openStore } from '../store/open-database.ts';
 
 /** Runs `gatehouse migrate`: prints the names of the migrations that ran. */
 export async function migrateStore({ json }: { json: boolean }): Promise<number> {
-  await using store = await openStore(readConfig().database);
+  const config = readConfig();
+  refuseLostFile(config, readMarker(config));
+  await using store = await openStore(config.database);
   const applied = await migrate(store, systemClock.now());
   const version = MIGRATIONS.length;
   if (json) process.stdout.write(`${JSON.stringify({ version, applied })}\n`);

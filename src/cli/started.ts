@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { openContext } from '../context.ts';
+import { readMarker, refuseLostFile } from '../identity/store-marker.ts';
 import { createLog } from '../log.ts';
 import { CommandError } from './faults.ts';
 
 /**
  * Opens a Gatehouse that was started before, so that a mistyped home does not become a new and empty one.
- * @throws CommandError where there is none.
+ * @throws CommandError where there is none, StoreError where there was one.
  */
 export async function openStarted(config: Config) {
   const { database } = config;
+  refuseLostFile(config, readMarker(config));
   if (database.kind === 'sqlite' && !existsSync(database.path)) throw notStarted(config);
   // A command is no service, and must not wait for a collector.
   const context = await openContext(

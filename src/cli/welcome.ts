@@ -6,11 +6,12 @@ import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import type { OpenContext } from '../context.ts';
 import { ensureKeys, type NewKeys } from '../identity/api-keys.ts';
+import { firstKeysFile } from '../identity/store-marker.ts';
 import { publicError } from '../lib/errors.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
-import { firstKeysFile, writeFirstKeys } from './first-keys.ts';
+import { writeFirstKeys } from './first-keys.ts';
 import { version } from './version.ts';
 
 /**

@@ -6,25 +6,31 @@ import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { parseJson } from '../lib/json.ts';
-import { StoreError } from '../store/open.ts';
-import type { DbOrTx } from '../store/schema.ts';
-import { isSealed } from './secrets.ts';
+import { StoreError } from '../store/open-database.ts';
 
-/* The marker of a home: which store it had at its last start. */
+/* The marker of a home says which store the home had at its last start. */
 
 type Place = Pick<Config, 'home' | 'database'>;
 
-const marker = z.object({
-  /** Name of the store, made of its hash key. A backup and its restored store have the same one. */
+const content = z.object({
+  /** Name of the store, made of its hash key. A restored store has the name of its backup. */
   storeId: z.string(),
   /** Place of the database: a path within the home, or host and name of a PostgreSQL database. */
   database: z.string(),
 });
-export type StoreMarker = z.infer<typeof marker>;
+
+/** The store that a home had, and the file that says so. `storeId` is undefined in homes of releases without a marker. */
+export interface HadStore {
+  storeId: string | undefined;
+  database: string;
+  file: string;
+}
+
+export const MARKER_NAME = 'store-id.json';
 
 /** Returns the file of the marker. */
 export function markerFile({ home }: Pick<Config, 'home'>): string {
-  return join(home, 'store-id.json');
+  return join(home, MARKER_NAME);
 }
 
 /** Returns the file of the first API keys, for a start without a terminal. */
@@ -33,15 +39,15 @@ export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
 }
 
 /**
- * Reads the marker. Read it before the store: another first start writes it when its store is sealed, and this process
- * would otherwise find an empty store with a marker.
+ * Returns the store that the home had; undefined for a new home. It must be read before the store. Otherwise another first
+ * start could write both in between, and this process would find a marker after it found no store.
  * @throws StoreError for a file that is no marker.
  */
-export function readMarker(config: Pick<Config, 'home'>): StoreMarker | undefined {
+export function readMarker(config: Place): HadStore | undefined {
   const file = markerFile(config);
-  if (!statSync(file, { throwIfNoEntry: false })) return undefined;
+  if (!exists(file)) return fromFirstKeys(config);
   try {
-    return marker.parse(parseJson(readFileSync(file, 'utf8')));
+    return { ...content.parse(parseJson(readFileSync(file, 'utf8'))), file };
   } catch (error) {
     throw new StoreError(`Cannot read ${file}: ${thrownMessage(error)}. Delete it to start without it.`, {
       cause: error,
@@ -49,65 +55,54 @@ export function readMarker(config: Pick<Config, 'home'>): StoreMarker | undefine
   }
 }
 
+/** Returns the store of a home whose first keys are still there. They are written after a key was sealed in the store. */
+function fromFirstKeys(config: Place): HadStore | undefined {
+  const { home, database } = config;
+  const file = firstKeysFile(config);
+  const isOwn = database.kind === 'sqlite' && database.path === join(home, 'gatehouse.db');
+  return isOwn && exists(file) ? { storeId: undefined, database: placeOf(config), file } : undefined;
+}
+
 /**
  * Refuses a database file that is missing or empty where the home had a store. It is called before the database is
  * opened, so that no new file is in the way of the right one.
  * @throws StoreError
  */
-export function refuseLostFile(config: Place, known: StoreMarker | undefined): void {
+export function refuseLostFile(config: Place, had: HadStore | undefined): void {
   if (config.database.kind !== 'sqlite') return;
   const file = statSync(config.database.path, { throwIfNoEntry: false });
-  if (!file || file.size === 0) refuseIfLost(config, known);
+  if (!file || file.size === 0) refuseLostStore(config, had);
 }
 
 /** Refuses a database without a store where the home had one. @throws StoreError */
-export async function refuseLostStore(
-  db: DbOrTx,
-  config: Place,
-  known: StoreMarker | undefined,
-): Promise<void> {
-  if (!(await isSealed(db))) refuseIfLost(config, known);
-}
-
-function refuseIfLost(config: Place, known: StoreMarker | undefined): void {
-  const place = placeOf(config);
-  const firstKeys = firstKeysFile(config);
-  const had = known ? known.database === place : isOwn(config) && exists(firstKeys);
-  if (!had) return;
-  const file = known ? markerFile(config) : firstKeys;
+export function refuseLostStore(config: Place, had: HadStore | undefined): void {
+  if (had?.database !== placeOf(config)) return;
   throw new StoreError(
-    `The database ${place} is empty, but ${file} says that a store was there. Put the database back, with the file ` +
-      `that ends in -wal, or restore a backup into another home. To begin with an empty store, delete ${file}.`,
+    `${shown(config)} holds no store, but ${had.file} says that one was there. Put the database back, together with ` +
+      `its file that ends in -wal, or restore a backup. To begin with an empty store, delete ${had.file}.`,
   );
 }
 
-/**
- * Refuses a store other than the one that the home had at this place, else writes the marker. A home that cannot be
- * written has none.
- * @throws StoreError
- */
-export function claimStore(
+/** Refuses a store other than the one that the home had at this place. @throws StoreError */
+export function refuseOtherStore(
   config: Place,
-  { known, hashKey }: { known: StoreMarker | undefined; hashKey: KeyObject },
+  { had, hashKey }: { had: HadStore | undefined; hashKey: KeyObject },
 ): void {
-  const found: StoreMarker = { storeId: storeIdOf(hashKey), database: placeOf(config) };
-  if (known?.database === found.database && known.storeId !== found.storeId) {
-    const file = markerFile(config);
-    throw new StoreError(
-      `The database ${found.database} holds the store ${found.storeId}, but ${file} names ${known.storeId}. Put the ` +
-        `right database back. To go on with this one, delete ${file}.`,
-    );
-  }
-  if (known?.database === found.database) return;
-  write(config, found);
+  const found = storeIdOf(hashKey);
+  if (had?.database !== placeOf(config) || (had.storeId ?? found) === found) return;
+  throw new StoreError(
+    `${shown(config)} holds the store ${found}, but ${had.file} names the store ${had.storeId}. Put the right ` +
+      `database back. To go on with this one, delete ${had.file}.`,
+  );
 }
 
-/** Returns the name of a store. It reveals nothing about the key. */
-export function storeIdOf(hashKey: KeyObject): string {
-  return createHmac('sha256', hashKey).update('gatehouse store id').digest('hex').slice(0, 16);
-}
-
-function write(config: Pick<Config, 'home'>, value: StoreMarker): void {
+/** Writes the marker if it changed. A home that cannot be written has none. */
+export function writeMarker(
+  config: Place,
+  { had, hashKey }: { had: HadStore | undefined; hashKey: KeyObject },
+): void {
+  const value: z.infer<typeof content> = { storeId: storeIdOf(hashKey), database: placeOf(config) };
+  if (had?.database === value.database && had.storeId === value.storeId) return;
   const file = markerFile(config);
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
@@ -120,19 +115,21 @@ function write(config: Pick<Config, 'home'>, value: StoreMarker): void {
   }
 }
 
-/** Returns the place of the database without credentials. A path within the home stays the same when the home moves. */
-function placeOf({ home, database }: Place): string {
-  if (database.kind === 'sqlite') {
-    const within = relative(home, database.path);
-    return within.startsWith('..') ? database.path : within;
-  }
-  const { host, pathname } = new URL(database.url);
-  return `${host}${pathname}`;
+/** Returns the name of a store. It reveals nothing about the key. */
+function storeIdOf(hashKey: KeyObject): string {
+  return createHmac('sha256', hashKey).update('gatehouse store id').digest('hex').slice(0, 16);
 }
 
-/** Returns whether the database is the one of the home, as `first-keys` of releases without a marker supposes. */
-function isOwn({ home, database }: Place): boolean {
-  return database.kind === 'sqlite' && database.path === join(home, 'gatehouse.db');
+/** Returns the place of the database without credentials. A path within the home stays the same when the home moves. */
+function placeOf({ home, database }: Place): string {
+  if (database.kind === 'postgres')
+    return database.url.replace(/[?#].*$/s, '').replace(/^\w+:\/\/(?:.*@)?/s, '');
+  const within = relative(home, database.path);
+  return within.startsWith('..') ? database.path : within;
+}
+
+function shown({ database }: Place): string {
+  return database.kind === 'sqlite' ? `The database ${database.path}` : 'The database of DATABASE_URL';
 }
 
 function exists(path: string): boolean {

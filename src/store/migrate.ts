@@ -56,6 +56,16 @@ export async function migrateWithin(
   return pending.map((migration) => migration.name);
 }
 
+/** Returns whether a database has a schema of Gatehouse. */
+export async function isMigrated(db: DbOrTx): Promise<boolean> {
+  const { rows } = await (
+    isPostgres(db)
+      ? sql`select 1 where to_regclass('schema_versions') is not null`
+      : sql`select 1 from sqlite_master where name = 'schema_versions'`
+  ).execute(db);
+  return rows.length > 0;
+}
+
 /** Returns the version of a schema whose table of versions exists; 0 before the first migration. */
 export async function schemaVersion(db: DbOrTx): Promise<number> {
   const { version } = await db
