@@ -76,7 +76,13 @@ export function readConfig(env: Environment = process.env) {
     publicUrl: read('GATEHOUSE_PUBLIC_URL', httpUrl, undefined),
     home,
     database: read('DATABASE_URL', databaseUrl, { kind: 'sqlite', path: join(home, 'gatehouse.db') }),
-    masterKeys: read('GATEHOUSE_MASTER_KEY', masterKeys, undefined),
+    masterKeys: read(
+      'GATEHOUSE_MASTER_KEY',
+      (text) => (isVault(text) ? undefined : masterKeys(text)),
+      undefined,
+    ),
+    /** The key of Vault or OpenBao that wraps the master keys; undefined where they come from elsewhere. */
+    keyVault: readVault(env, read, faults),
     masterKeyFile: read('GATEHOUSE_MASTER_KEY_FILE', masterKeyFile, undefined),
     presetKeys: {
       development: env['GATEHOUSE_DEVELOPMENT_KEY'] || undefined,
@@ -133,7 +139,7 @@ export function readConfig(env: Environment = process.env) {
   if (config.testConnectors && (production || !isLoopback(host))) {
     faults.push('GATEHOUSE_TEST_CONNECTORS: needs a loopback HOST and NODE_ENV other than production');
   }
-  if (config.masterKeys && config.masterKeyFile) {
+  if ((config.masterKeys ?? config.keyVault) && config.masterKeyFile) {
     faults.push('GATEHOUSE_MASTER_KEY: set this or GATEHOUSE_MASTER_KEY_FILE, not both');
   }
   if (faults.length > 0) throw new ConfigError(faults);
@@ -182,6 +188,71 @@ function masterKeys(text: string): string[] {
     if (!readMasterKey(key)) throw new Error(masterKeyRule(index + 1));
   if (keys.length === 0) throw new Error('names no key');
   return keys;
+}
+
+/** How to reach Vault or OpenBao, and the key of its transit engine. */
+export interface VaultSettings {
+  address: string;
+  namespace: string | undefined;
+  /** Mount of the transit engine, and the name of the key: `transit`, `gatehouse`. */
+  mount: string;
+  key: string;
+  login: { token: string } | { tokenFile: string } | { roleId: string; secretId: string; mount: string };
+  /** File with the certificate authority of Vault, in PEM. */
+  caFile: string | undefined;
+}
+
+function isVault(text: string): boolean {
+  return text.startsWith('vault:');
+}
+
+/** Reads the variables that the programs `vault` and `bao` read too, and those of AppRole. */
+function readVault(
+  env: Environment,
+  read: <T>(name: string, parse: (text: string) => T, fallback: T) => T,
+  faults: string[],
+): VaultSettings | undefined {
+  const place = read(
+    'GATEHOUSE_MASTER_KEY',
+    (text) => (isVault(text) ? vaultKey(text) : undefined),
+    undefined,
+  );
+  const asText = (text: string): string => text;
+  if (!isVault(env['GATEHOUSE_MASTER_KEY'] ?? '')) return undefined;
+  const address = read('VAULT_ADDR', httpUrl, '');
+  const roleId = read('VAULT_ROLE_ID', asText, undefined);
+  const secretId = read('VAULT_SECRET_ID', asText, undefined);
+  const token = read('VAULT_TOKEN', asText, undefined);
+  const tokenFile = read('VAULT_TOKEN_FILE', expandHome, undefined);
+  const mount = read('VAULT_APPROLE_MOUNT', asText, 'approle');
+  if (!env['VAULT_ADDR'])
+    faults.push('VAULT_ADDR: is required with GATEHOUSE_MASTER_KEY=vault:…, such as https://vault:8200');
+  const login =
+    roleId !== undefined && secretId !== undefined
+      ? { roleId, secretId, mount }
+      : token !== undefined
+        ? { token }
+        : tokenFile !== undefined
+          ? { tokenFile }
+          : undefined;
+  if (!login)
+    faults.push('VAULT_TOKEN: set this, VAULT_TOKEN_FILE, or both of VAULT_ROLE_ID and VAULT_SECRET_ID');
+  return place && login
+    ? {
+        ...place,
+        address,
+        login,
+        namespace: read('VAULT_NAMESPACE', asText, undefined),
+        caFile: read('VAULT_CACERT', expandHome, undefined),
+      }
+    : undefined;
+}
+
+function vaultKey(text: string): { mount: string; key: string } {
+  const [, mount, key] = /^vault:([\w.-]+(?:\/[\w.-]+)*)\/([\w.-]+)$/.exec(text) ?? [];
+  if (!mount || !key)
+    throw new Error('names no key of Vault; write vault:<mount>/<key>, such as vault:transit/gatehouse');
+  return { mount, key };
 }
 
 /** Returns the path of a file that can be read and holds keys. */

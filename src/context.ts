@@ -93,7 +93,7 @@ export async function openContext(
   const store = await openStore(config.database);
   try {
     const { db } = store;
-    const { keys, hashKey } = await unlockStore(config, { store, clock });
+    const { keys, hashKey } = await unlockStore(config, { store, clock, log });
     const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
     const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
     const executions = createExecutionLog({ db, clock, log });

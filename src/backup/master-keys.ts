@@ -6,7 +6,7 @@ import { openSecret } from '../identity/secrets.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { BackupError } from './backup-format.ts';
 
-type KeyConfig = Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>;
+type KeyConfig = Pick<Config, 'masterKeys' | 'masterKeyFile' | 'keyVault' | 'home'>;
 
 /** The master keys in base64, the sealing one first, and where they are. */
 export interface MasterKeys {
@@ -14,9 +14,13 @@ export interface MasterKeys {
   from: string;
 }
 
-/** Returns the master keys; undefined when there are none. @throws KeyError when their file cannot be read. */
+/**
+ * Returns the master keys; undefined when there are none, and where Vault wraps them: they are in the store then.
+ * @throws KeyError when their file cannot be read.
+ */
 export function masterKeysOf(config: KeyConfig): MasterKeys | undefined {
   if (config.masterKeys) return { keys: config.masterKeys, from: 'GATEHOUSE_MASTER_KEY' };
+  if (config.keyVault) return undefined;
   const path = masterKeyPath(config);
   return existsSync(path) ? { keys: readMasterKeys(path), from: path } : undefined;
 }

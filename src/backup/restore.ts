@@ -8,11 +8,18 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
-import { masterKeyPath } from '../crypto/master-key-file.ts';
+import { masterKeyPath, newMasterKeyFile } from '../crypto/master-key-file.ts';
+import { withVault } from '../crypto/vault.ts';
+import {
+  readWrappedKeys,
+  replaceWrappedKeys,
+  unwrapKeys,
+  wrapKeys,
+  type WrappedKey,
+} from '../crypto/wrapped-keys.ts';
 import { MARKER_NAME, markerFile } from '../identity/store-marker.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder, syncFolder } from '../lib/folders.ts';
@@ -23,7 +30,7 @@ import { tablesOf } from '../store/table-shapes.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { BackupError, type Header, type Progress } from './backup-format.ts';
 import { load } from './load-backup.ts';
-import { checkKeys, masterKeysOf } from './master-keys.ts';
+import { checkKeys, masterKeysOf, type MasterKeys } from './master-keys.ts';
 import type { Dump } from './read-dump.ts';
 
 /**
@@ -50,24 +57,28 @@ export async function restore(
 ): Promise<Restored> {
   const { header } = dump;
   refuseUsedHome(config);
-  const { keys, keyFile } = chooseKeys(config, header);
+  const { keys, keyFile, wrapped } = await chooseKeys(config, header);
   let wroteKeys = false;
   const fill = async (db: DbOrTx): Promise<Record<string, number>> => {
     const rows = await load(db, dump, onTable);
     const secrets = await db.selectFrom('secrets').select(['name', 'sealed']).execute();
-    for (const secret of secrets) checkKeys(keys, secret);
+    const ofStore = keys ?? (await unwrapped(config, db, header));
+    for (const secret of secrets) checkKeys(ofStore, secret);
     if (keyFile) {
-      writeKeys(keyFile, keys.keys);
+      newMasterKeyFile(keyFile, ofStore.keys);
       wroteKeys = true;
     }
     return rows;
+  };
+  const finish = async (db: DbOrTx): Promise<void> => {
+    if (wrapped) await replaceWrappedKeys(db, wrapped, now);
   };
   try {
     const { database } = config;
     const rows =
       database.kind === 'sqlite'
-        ? await intoSqlite(database.path, { header, now, fill })
-        : await intoPostgres(database.url, { header, now, fill });
+        ? await intoSqlite(database.path, { header, now, fill, finish })
+        : await intoPostgres(database.url, { header, now, fill, finish });
     // The next start writes the marker of this store.
     rmSync(markerFile(config), { force: true });
     return { header, rows, keyFile };
@@ -81,10 +92,15 @@ interface Into {
   header: Header;
   now: number;
   fill(db: DbOrTx): Promise<Record<string, number>>;
+  /** Called at the schema of this release. */
+  finish(db: DbOrTx): Promise<void>;
 }
 
 /** Fills a draft next to the path, and gives it the path's name when it is whole. */
-async function intoSqlite(path: string, { header, now, fill }: Into): Promise<Record<string, number>> {
+async function intoSqlite(
+  path: string,
+  { header, now, fill, finish }: Into,
+): Promise<Record<string, number>> {
   makeFolder(dirname(path));
   const draft = `${path}.draft-${randomBytes(4).toString('hex')}`;
   try {
@@ -95,6 +111,7 @@ async function intoSqlite(path: string, { header, now, fill }: Into): Promise<Re
       await step((tx) => migrateWithin(tx, { now, upTo: header.schemaVersion }));
       rows = await fill(store.db);
       await step((tx) => migrateWithin(tx, { now }));
+      await finish(store.db);
     }
     syncFile(draft);
     try {
@@ -119,7 +136,10 @@ async function intoSqlite(path: string, { header, now, fill }: Into): Promise<Re
 }
 
 /** Fills the database in one transaction. */
-async function intoPostgres(url: string, { header, now, fill }: Into): Promise<Record<string, number>> {
+async function intoPostgres(
+  url: string,
+  { header, now, fill, finish }: Into,
+): Promise<Record<string, number>> {
   await using store = await openStore({ kind: 'postgres', url });
   await refuseUsedDatabase(store);
   return await store.noTimeout(() =>
@@ -127,6 +147,7 @@ async function intoPostgres(url: string, { header, now, fill }: Into): Promise<R
       await migrateWithin(tx, { now, upTo: header.schemaVersion });
       const rows = await fill(tx);
       await migrateWithin(tx, { now });
+      await finish(tx);
       return rows;
     }),
   );
@@ -149,11 +170,26 @@ function refuseUsedHome({ home, database }: Config): void {
   }
 }
 
+interface ChosenKeys {
+  /** Undefined where the backup has them wrapped, so that they are unwrapped when it is loaded. */
+  keys: MasterKeys | undefined;
+  /** The file to write them to where the configuration has none. */
+  keyFile: string | undefined;
+  /** The keys as Vault wrapped them, where the backup has them plain and the configuration has Vault. */
+  wrapped: WrappedKey[] | undefined;
+}
+
 /**
- * Returns the keys of the restored store, and the file to write them to where the configuration has none.
- * @throws BackupError when a key of the store is missing.
+ * Returns the keys of the restored store.
+ * @throws BackupError when a key of the store is missing, KeyError when Vault does not wrap one.
  */
-function chooseKeys(config: Config, { masterKeys }: Header) {
+async function chooseKeys(config: Config, { masterKeys }: Header): Promise<ChosenKeys> {
+  const { keyVault } = config;
+  if (keyVault) {
+    if (!masterKeys) return { keys: undefined, keyFile: undefined, wrapped: undefined };
+    const wrapped = await withVault(keyVault, { retries: false }, (vault) => wrapKeys(vault, masterKeys));
+    return { keys: { keys: masterKeys, from: 'the backup' }, keyFile: undefined, wrapped };
+  }
   const given = masterKeysOf(config);
   const keyFile = masterKeyPath(config);
   if (given) {
@@ -163,12 +199,27 @@ function chooseKeys(config: Config, { masterKeys }: Header) {
           `writes the keys of the backup to ${keyFile}.`,
       );
     }
-    return { keys: given, keyFile: undefined };
+    return { keys: given, keyFile: undefined, wrapped: undefined };
   }
-  if (masterKeys) return { keys: { keys: masterKeys, from: 'the backup' }, keyFile };
+  if (masterKeys) return { keys: { keys: masterKeys, from: 'the backup' }, keyFile, wrapped: undefined };
   throw new BackupError(
-    `The backup holds no master key. Put the key of its store at ${keyFile}, or set GATEHOUSE_MASTER_KEY.`,
+    `The backup holds no master key. Put the key of its store at ${keyFile}, or set GATEHOUSE_MASTER_KEY. Where Vault ` +
+      'wrapped the key, set GATEHOUSE_MASTER_KEY=vault:<mount>/<key> as before.',
   );
+}
+
+/** Returns the keys that a backup has wrapped. @throws BackupError for a backup without any, KeyError of Vault. */
+async function unwrapped({ keyVault }: Config, db: DbOrTx, { schemaVersion }: Header): Promise<MasterKeys> {
+  const isKnown = (await tablesOf(schemaVersion)).some(({ name }) => name === 'wrapped_keys');
+  const rows = isKnown ? await readWrappedKeys(db) : [];
+  if (!keyVault || rows.length === 0)
+    throw new BackupError(
+      'The backup holds no master key that Vault wrapped. Set the key of its store instead.',
+    );
+  return {
+    keys: await withVault(keyVault, { retries: false }, (vault) => unwrapKeys(vault, rows)),
+    from: 'Vault',
+  };
 }
 
 async function refuseUsedDatabase({ db }: Store): Promise<void> {
@@ -180,12 +231,6 @@ async function refuseUsedDatabase({ db }: Store): Promise<void> {
       `The database of DATABASE_URL is not empty: it has the table ${found.name}. Restore into an empty database.`,
     );
   }
-}
-
-function writeKeys(path: string, keys: string[]): void {
-  makeFolder(dirname(path));
-  writeFileSync(path, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
-  syncFolder(dirname(path));
 }
 
 function syncFile(path: string): void {

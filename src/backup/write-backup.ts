@@ -22,6 +22,8 @@ export interface Written {
   /** Numbers of rows by table. */
   rows: Record<string, number>;
   withKeys: boolean;
+  /** True when the master key is in the store, wrapped by a key provider. */
+  isWrapped: boolean;
 }
 
 interface WriteOptions {
@@ -46,7 +48,8 @@ export async function writeBackup(
   if (existsSync(file)) throw new BackupError(`${file} exists. Choose another name, or remove it.`);
   const before = withKeys ? masterKeysOf(config) : undefined;
   await using snapshot = await openSnapshot(config.database);
-  const masterKeys = withKeys ? await keysOf(config, snapshot, before) : undefined;
+  const isWrapped = config.keyVault !== undefined;
+  const masterKeys = withKeys && !isWrapped ? await keysOf(config, snapshot, before) : undefined;
   let rows: Record<string, number> = {};
   async function* linesOf(): AsyncGenerator<Uint8Array> {
     rows = yield* dump(snapshot, { release, at: isoTime(now), masterKeys, onTable });
@@ -76,6 +79,7 @@ export async function writeBackup(
     database: snapshot.kind,
     rows,
     withKeys: masterKeys !== undefined,
+    isWrapped,
   };
 }
 

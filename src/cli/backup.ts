@@ -59,13 +59,19 @@ async function write(
   if (!lock && written.withKeys) process.stderr.write(`${OPENS_EVERYTHING}\n`);
   if (json) {
     const about = { file, bytes, database, schemaVersion, encrypted: lock !== undefined };
-    process.stdout.write(`${JSON.stringify({ ...about, withKeys: written.withKeys, rows })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ ...about, withKeys: written.withKeys, isWrapped: written.isWrapped, rows })}\n`,
+    );
     return 0;
   }
   process.stdout.write(`${file}\n`);
   process.stderr.write(
     `${sum(rows)} rows of the ${database} store, ${(bytes / MIB).toFixed(1)} MiB, ${
-      written.withKeys ? 'with the master key' : 'without the master key, which a restore needs'
+      written.withKeys
+        ? 'with the master key'
+        : written.isWrapped
+          ? 'with the master key as Vault wrapped it; a restore needs this Vault'
+          : 'without the master key, which a restore needs'
     }.\n`,
   );
   return 0;
@@ -103,9 +109,13 @@ export async function restoreStore(
     );
     return 0;
   }
+  const whereKey = keyFile
+    ? `The master key is in ${keyFile}.`
+    : config.keyVault
+      ? 'The master key is in the store, wrapped by Vault.'
+      : 'The master key is the configured one.';
   process.stderr.write(
-    `Restored ${sum(rows)} rows of ${header.at} from ${header.database} into ${database}. ` +
-      `${keyFile ? `The master key is in ${keyFile}.` : 'The master key is the configured one.'}\n` +
+    `Restored ${sum(rows)} rows of ${header.at} from ${header.database} into ${database}. ${whereKey}\n` +
       'Stop the old Gatehouse before you start this one: both would poll the same accounts and renew the same tokens.\n',
   );
   return 0;

@@ -4,8 +4,10 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import { inspectStored } from '../custom/inspect-stored.ts';
 import type { KeyRing } from '../crypto/key-ring.ts';
+import { keyProvider } from '../crypto/key-provider.ts';
 import { loadKeyRing, masterKeyPath } from '../crypto/master-key-file.ts';
 import { keyUses, rowsByKey } from '../crypto/rotation.ts';
+import { withVault } from '../crypto/vault.ts';
 import type { Db } from '../store/schema.ts';
 import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { readMarker, refuseLostFile, refuseLostStore, refuseOtherStore } from '../identity/store-marker.ts';
@@ -18,6 +20,8 @@ import { probeWrite } from '../store/write-probe.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
+/** A text in base64 without meaning. */
+const PROBE = 'Z2F0ZWhvdXNl';
 const MAX_SKEW_MS = 30 * SECOND;
 /** Below the space that the write-ahead log and a day of executions may take. */
 const LOW_SPACE_BYTES = 200 * MIB;
@@ -49,14 +53,22 @@ export function checkHome({ home }: Config): Finding {
   }
 }
 
-export function checkMasterKey(config: Config): Finding {
+/** Checks where the master keys come from, and that they can be used. */
+export async function checkMasterKey(config: Config): Promise<Finding> {
   const { ok, fail } = findingsOf('master key');
+  const { keyVault } = config;
   if (hasNoKey(config)) return ok(`${masterKeyPath(config)} does not exist yet; the first start creates it`);
+  const provider = keyProvider(config);
   try {
+    if (keyVault) {
+      await withVault(keyVault, { retries: false }, async (vault) => vault.unwrap(await vault.wrap(PROBE)));
+      return ok(`${provider.name} wraps and unwraps keys`);
+    }
     const { keyId } = loadKeyRing(config);
-    return ok(`key ${keyId} seals new data`);
+    return ok(`key ${keyId} of ${provider.name} seals new data`);
   } catch (error) {
-    return fail(thrownMessage(error), 'Restore the right key. Without it, no sealed data opens.');
+    const fix = keyVault ? undefined : 'Restore the right key. Without it, no sealed data opens.';
+    return fail(thrownMessage(error), fix);
   }
 }
 
@@ -141,7 +153,7 @@ async function checkSealedData(config: Config, { db }: Store): Promise<Finding> 
       refuseLostStore(config, had);
       return ok('nothing is sealed yet');
     }
-    const keys: KeyRing = loadKeyRing(config);
+    const keys = await keyProvider(config).load(db, { isSealed: true, now: systemClock.now() });
     const hashKey = await loadHashKey({ db, keys, clock: systemClock });
     refuseOtherStore(config, { had, hashKey });
     return await checkKeyUses(keys, db);
@@ -235,7 +247,8 @@ async function checkManualHooks({ db }: Store): Promise<Finding> {
 
 /** Returns whether the configuration names no master key, and the home has none. */
 function hasNoKey(config: Config): boolean {
-  return !config.masterKeys && !config.masterKeyFile && !existsSync(masterKeyPath(config));
+  const { masterKeys, masterKeyFile, keyVault } = config;
+  return !masterKeys && !masterKeyFile && !keyVault && !existsSync(masterKeyPath(config));
 }
 
 /** Returns the nearest existing path above, usually a folder. */

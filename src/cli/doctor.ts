@@ -33,7 +33,7 @@ async function examine(): Promise<Finding[]> {
     checkNode(),
     ...checkVariables(config),
     checkHome(config),
-    checkMasterKey(config),
+    await checkMasterKey(config),
     ...(await checkStore(config)),
     await checkPort(config),
     checkPublicUrl(config),

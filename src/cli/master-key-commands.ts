@@ -2,14 +2,16 @@ import type { Command } from 'commander';
 
 const MASTER_KEY_HELP = `
 Keys in a file: \`rotate\` adds the new key as the first line, and processes read the file again within a second. Keys in
-GATEHOUSE_MASTER_KEY: set "<new>,<old>" for each process first. A stopped rotation goes on with the next call.
+GATEHOUSE_MASTER_KEY: set "<new>,<old>" for each process first. Keys that Vault wraps: \`rotate\` has Vault wrap them with the
+newest version of its key. A stopped rotation goes on with the next call.
 \`gatehouse doctor\` counts the rows of each key. docs/master-key.md describes several machines.
 
 Examples:
   $ gatehouse master-key rotate
-  $ gatehouse master-key retire`;
+  $ gatehouse master-key retire
+  $ GATEHOUSE_MASTER_KEY=vault:transit/gatehouse gatehouse master-key move --from ~/.gatehouse/master.key`;
 
-/** Adds `master-key rotate` and `master-key retire`. */
+/** Adds `master-key rotate`, `master-key retire` and `master-key move`. */
 export function addMasterKey(program: Command, done: (code: number) => void): void {
   const masterKey = program
     .command('master-key')
@@ -34,5 +36,16 @@ export function addMasterKey(program: Command, done: (code: number) => void): vo
     .action(async ({ json }: { json?: boolean }) => {
       const { retireMasterKeys } = await import('./master-key.ts');
       done(await retireMasterKeys({ json: json === true }));
+    });
+  masterKey
+    .command('move')
+    .description('Move the master keys of the store from a file to Vault or OpenBao, or back.')
+    .option('--from <file>', 'key file whose keys Vault wraps')
+    .option('--to <file>', 'new file for the keys that Vault wrapped')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', MASTER_KEY_HELP)
+    .action(async ({ json, ...files }: { from?: string; to?: string; json?: boolean }) => {
+      const { moveMasterKeys } = await import('./master-key-move.ts');
+      done(await moveMasterKeys({ ...files, json: json === true }));
     });
 }

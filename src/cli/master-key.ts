@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig, type Config } from '../config.ts';
 import { createKeyRing, newMasterKey } from '../crypto/key-ring.ts';
 import { changeMasterKeys, masterKeyPath, REREAD_MS } from '../crypto/master-key-file.ts';
+import { withVault } from '../crypto/vault.ts';
+import { dropEarlierKeys, rewrapKeys } from '../crypto/wrapped-keys.ts';
 import { keyUses, resealAll, rowsByKey, type LostRow } from '../crypto/rotation.ts';
 import { openStarted } from './started.ts';
 import { CommandError } from './faults.ts';
@@ -17,15 +19,19 @@ interface RowsContext {
 }
 
 /**
- * Runs `gatehouse master-key rotate`: makes a new key where the keys are in a file, and seals with the first key what
- * other keys sealed. A repeated call goes on where a stopped one ended. Returns 1 when rows are left.
+ * Runs `gatehouse master-key rotate`: makes a new key where the keys are in a file, has Vault wrap the keys again where it
+ * does, and seals with the first key what other keys sealed. A repeated call goes on where a stopped one ended. Returns 1 when rows are left.
  * @throws CommandError before the first start, and where the operator has to do something before.
  */
 export async function rotateMasterKey(options: { oneMachine: boolean; json: boolean }): Promise<number> {
   const config = readConfig();
   const context = await openStarted(config);
   try {
-    const added = await addKey(context, config, options.oneMachine);
+    const { keyVault } = config;
+    const rewrapped = keyVault
+      ? await withVault(keyVault, { retries: false }, (vault) => rewrapKeys(context.db, vault))
+      : 0;
+    const added = keyVault ? false : await addKey(context, config, options.oneMachine);
     const { keys, db } = context;
     const lost = new Map<string, LostRow>();
     let resealed = 0;
@@ -40,7 +46,7 @@ export async function rotateMasterKey(options: { oneMachine: boolean; json: bool
       // A process may still seal with the key that it read before.
       await delay(REREAD_MS);
     }
-    print(options, { keyId: keys.keyId, added, resealed, left, lost: [...lost.values()] });
+    print(options, { keyId: keys.keyId, added, rewrapped, resealed, left, lost: [...lost.values()] });
     return left === 0 ? 0 : 1;
   } finally {
     await context.close();
@@ -61,27 +67,45 @@ export async function retireMasterKeys({ json }: { json: boolean }): Promise<num
         `No row needs a key but ${context.keys.keyId}, the first one. Leave the others out of GATEHOUSE_MASTER_KEY, and restart each process.`,
       );
     }
-    const path = masterKeyPath(config);
-    let keyId = '';
-    let removed = 0;
-    await changeMasterKeys(path, async (keys) => {
-      const [first = '', ...earlier] = keys;
-      // The file may have another first key than this process has read.
-      ({ keyId } = createKeyRing(keys));
-      await requireNoRowsLeft({ ...context, keys: { keyId } });
-      removed = earlier.length;
-      return removed > 0 ? [first] : undefined;
-    });
+    const { where, keyId, removed } = await (config.keyVault
+      ? retireWrapped(context)
+      : retireInFile(context, config));
     if (json) process.stdout.write(`${JSON.stringify({ keyId, removed })}\n`);
     else
       process.stderr.write(
-        `${path} holds only key ${keyId} now; ${removed} earlier keys were removed. ` +
+        `${where} holds only key ${keyId} now; ${removed} earlier keys were removed. ` +
           'Earlier backups need the keys that were valid then.\n',
       );
     return 0;
   } finally {
     await context.close();
   }
+}
+
+interface Retired {
+  where: string;
+  keyId: string;
+  removed: number;
+}
+
+async function retireInFile(context: Context, config: Config): Promise<Retired> {
+  const where = masterKeyPath(config);
+  const retired = { where, keyId: '', removed: 0 };
+  await changeMasterKeys(where, async (keys) => {
+    const [first = '', ...earlier] = keys;
+    // The file may have another first key than this process has read.
+    retired.keyId = createKeyRing(keys).keyId;
+    await requireNoRowsLeft({ ...context, keys: retired });
+    retired.removed = earlier.length;
+    return earlier.length > 0 ? [first] : undefined;
+  });
+  return retired;
+}
+
+async function retireWrapped(context: Context): Promise<Retired> {
+  const { keyId } = context.keys;
+  await requireNoRowsLeft(context);
+  return { where: 'The store', keyId, removed: await dropEarlierKeys(context.db, keyId) };
 }
 
 /**
@@ -137,6 +161,8 @@ function report({ json }: { json: boolean }, done: number, total: number): void 
 interface Rotation {
   keyId: string;
   added: boolean;
+  /** Count of the keys that Vault wrapped again. */
+  rewrapped: number;
   resealed: number;
   left: number;
   lost: LostRow[];
@@ -147,8 +173,9 @@ function print({ json }: { json: boolean }, rotation: Rotation): void {
     process.stdout.write(`${JSON.stringify(rotation)}\n`);
     return;
   }
-  const { keyId, added, resealed, left, lost } = rotation;
+  const { keyId, added, rewrapped, resealed, left, lost } = rotation;
   const lines = [
+    ...(rewrapped > 0 ? ['Vault wrapped the master key again, with the newest version of its key.'] : []),
     `${added ? 'The new master key' : 'Master key'} ${keyId} seals all new data. ${resealed} rows were sealed again, ${left} are left.`,
     ...lost.map(({ column, row, reason }) => `${column}, row ${row}: ${reason}`),
     left === 0

@@ -24,7 +24,8 @@ export async function openStarted(config: Config) {
   throw notStarted(config);
 }
 
-function notStarted({ database }: Config): CommandError {
+/** Returns the error of a command that needs a store which a start made. */
+export function notStarted({ database }: Config): CommandError {
   const where = database.kind === 'sqlite' ? database.path : 'the database of DATABASE_URL';
   return new CommandError(
     `There is no Gatehouse at ${where} yet: start it once (gatehouse serve), which creates its keys and shows them, ` +

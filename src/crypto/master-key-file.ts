@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { makeFolder } from '../lib/folders.ts';
+import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { withFileLock } from '../store/file-lock.ts';
 import { createKeyRing, KeyError, newMasterKey, type ChangingKeys, type KeyRing } from './key-ring.ts';
@@ -64,6 +64,13 @@ export function readMasterKeys(path: string): string[] {
   } catch (error) {
     throw new KeyError(`Cannot read the master key file ${path}: ${thrownMessage(error)}`, { cause: error });
   }
+}
+
+/** Writes keys to a file that does not exist yet, of mode 0600, and puts it on the disk. @throws the error of open(2). */
+export function newMasterKeyFile(path: string, keys: readonly string[]): void {
+  makeFolder(dirname(path));
+  writeFileSync(path, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  syncFolder(dirname(path));
 }
 
 /**

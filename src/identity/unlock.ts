@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import type { Config } from '../config.ts';
-import { loadKeyRing } from '../crypto/master-key-file.ts';
+import { keyProvider } from '../crypto/key-provider.ts';
 import { isMigrated, migrate } from '../store/migrate.ts';
 import { isSealed, loadHashKey } from './secrets.ts';
 import { readMarker, refuseLostStore, refuseOtherStore, writeMarker } from './store-marker.ts';
@@ -9,12 +9,17 @@ import { readMarker, refuseLostStore, refuseOtherStore, writeMarker } from './st
  * Migrates a store and opens its keys.
  * @throws StoreError when the store does not belong to the home, SchemaError, KeyError.
  */
-export async function unlockStore(config: Config, { store, clock }: Pick<Base, 'store' | 'clock'>) {
+export async function unlockStore(
+  config: Config,
+  { store, clock, log }: Pick<Base, 'store' | 'clock' | 'log'>,
+) {
   const { db } = store;
   const had = readMarker(config);
   if (had && !((await isMigrated(db)) && (await isSealed(db)))) refuseLostStore(config, had);
   await migrate(store, clock.now());
-  const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
+  const onRetry = (reason: string): void => log.warn({ reason }, 'key provider is not ready, will retry');
+  const provider = keyProvider(config, { retries: true, onRetry });
+  const keys = await provider.load(db, { isSealed: await isSealed(db), now: clock.now() });
   const hashKey = await loadHashKey({ db, keys, clock });
   refuseOtherStore(config, { had, hashKey });
   writeMarker(config, { had, hashKey });

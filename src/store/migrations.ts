@@ -30,6 +30,7 @@ import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
 import { largeResults, searchDocuments, searchInMemory } from './migration-results.ts';
+import { wrappedKeys } from './migration-wrapped-keys.ts';
 
 interface Migration {
   name: string;
@@ -74,4 +75,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'named keys', up: namedKeys },
   { name: 'manual hooks', up: manualHooks },
   { name: 'counted states', up: countedStates },
+  { name: 'wrapped keys', up: wrappedKeys },
 ];

@@ -10,6 +10,15 @@ import type { Environment } from './environments.ts';
  */
 export interface Tables extends ConnectorTables, EventTables, FileTables, WorkflowTables {
   secrets: { name: string; sealed: string; created_at: number };
+  wrapped_keys: {
+    /** From 1; the first key seals. */
+    position: number;
+    /** The public name of the master key. */
+    key_id: string;
+    /** The master key as the key provider wrapped it. */
+    wrapped: string;
+    created_at: number;
+  };
   api_keys: {
     key_id: string;
     environment: Environment;
