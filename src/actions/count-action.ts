@@ -6,7 +6,7 @@ import type { Execution } from './executions.ts';
 
 /** Counts a call of an action, and names its span. Names that the catalogue does not have are `unknown`, because callers choose them. */
 export function countAction(
-  { actions, actionDuration, actionErrors, note }: Telemetry,
+  { actions, actionDuration, actionErrors, traces, note }: Telemetry,
   known: Action | undefined,
   { outcome, errorCode, durationMs }: Pick<Execution, 'outcome' | 'errorCode' | 'durationMs'>,
 ): void {
@@ -14,6 +14,8 @@ export function countAction(
   const actionId = known?.actionId ?? UNKNOWN;
   actions.count(connectorId, actionId, outcome);
   actionDuration.observe(durationMs / SECOND, connectorId, outcome);
+  if (errorCode !== undefined) actionErrors.count(connectorId, errorCode);
+  if (!traces) return;
   note({
     name: `action ${connectorId}.${actionId}`,
     attributes: {
@@ -22,5 +24,4 @@ export function countAction(
       'gatehouse.outcome': outcome,
     },
   });
-  if (errorCode !== undefined) actionErrors.count(connectorId, errorCode);
 }

@@ -123,7 +123,9 @@ interface Facts {
  * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
  */
 export function executeAction(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
-  return context.telemetry.span({ name: 'action', kind: 'internal' }, () => recorded(context, request));
+  const { telemetry } = context;
+  if (!telemetry.traces) return recorded(context, request);
+  return telemetry.span({ name: 'action', kind: 'internal' }, () => recorded(context, request));
 }
 
 async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {

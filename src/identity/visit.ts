@@ -207,6 +207,7 @@ export function assertHost(
   throw new GatehouseError('forbidden', 'The Host header names another machine than this one.');
 }
 
-function hostName(host: string): string {
+/** Returns the name or address in a Host header, without the port. */
+export function hostName(host: string): string {
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '');
 }

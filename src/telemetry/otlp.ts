@@ -179,28 +179,33 @@ function reported<T>(delegate: Delegate<T>, report: ExportReport): Delegate<T> {
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
 function createTracing(tracer: Tracer, reaches: Tracing['reaches']): Tracing {
-  const current = new AsyncLocalStorage<{ context: Context; span: Span }>();
+  const current = new AsyncLocalStorage<{ context: Context; span: Span; ended: boolean }>();
   const start = ({ name, kind, attributes, parent }: SpanOptions): ApiSpan => {
-    const ambient = current.getStore()?.context ?? ROOT_CONTEXT;
+    const around = current.getStore();
+    // A loop that a request woke may run for hours. Its work begins traces of its own once that request is answered.
+    const ambient = around && !around.ended ? around.context : ROOT_CONTEXT;
     const remote = parent && remoteContext(parent);
-    const around = trace.getSpanContext(ambient);
+    const ambientSpan = trace.getSpanContext(ambient);
     // The client's span is the parent of an MCP request, whatever request of HTTP carries it (semantic conventions of MCP).
-    const links: Link[] = remote && around ? [{ context: around }] : [];
+    const links: Link[] = remote && ambientSpan ? [{ context: ambientSpan }] : [];
     return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, remote ?? ambient);
   };
   return {
+    traces: true,
     reaches,
     note: (facts) => current.getStore()?.span.note(facts),
     span(options, work) {
       const started = start(options);
       const span = spanOf(started);
-      return current.run({ context: trace.setSpan(ROOT_CONTEXT, started), span }, async () => {
+      const here = { context: trace.setSpan(ROOT_CONTEXT, started), span, ended: false };
+      return current.run(here, async () => {
         try {
           return await work(span);
         } catch (error) {
           span.fail(publicError(error).code);
           throw error;
         } finally {
+          here.ended = true;
           started.end();
         }
       });

@@ -101,6 +101,8 @@ function sendTraced(
   { tries, deadline }: { tries: number; deadline: number },
 ): Promise<UpstreamAnswer> {
   const { telemetry, clock } = context;
+  const timeoutMs = () => Math.max(1, deadline - clock.now());
+  if (!telemetry.traces) return sendOnce(context, call, timeoutMs());
   const { method, path, raw, connectorId, actionId } = call.action;
   const attributes = {
     'http.request.method': method,
@@ -112,8 +114,7 @@ function sendTraced(
   };
   const name = raw ? method : `${method} ${path}`;
   return telemetry.span({ name, kind: 'client', attributes }, async (span) => {
-    const timeoutMs = Math.max(1, deadline - clock.now());
-    const answer = await sendOnce(context, withTrace(context, call, span), timeoutMs);
+    const answer = await sendOnce(context, withTrace(context, call, span), timeoutMs());
     span.note({ attributes: { 'http.response.status_code': answer.status } });
     if (answer.status >= 400) span.fail(String(answer.status));
     return answer;

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,9 +21,16 @@ describe.each(STORE_KINDS)('metrics on %s', (kind) => {
     service = await startEvents({ kind, clock });
   });
   afterAll(() => service.stop());
-  const read = async () => {
+  const read = () => {
     clock.advance(CACHED_MS);
     return readMetrics(service.url);
+  };
+  /** Reads until the store has answered in time, which it may not do on a busy machine. */
+  const readWhole = async () => {
+    for (;;) {
+      const page = await read();
+      if (page.value('gatehouse_store_up') === 1) return page;
+    }
   };
 
   test('a call over MCP counts as request, call of a tool, action and attempt', async () => {
@@ -99,12 +107,12 @@ describe.each(STORE_KINDS)('metrics on %s', (kind) => {
     await expect.poll(async () => (await read()).value(succeeded)).toBe(1);
     const { db } = service.context;
     await db.updateTable('deliveries').set({ status: 'dead' }).execute();
-    expect((await read()).value('gatehouse_deliveries_dead')).toBe(1);
+    expect((await readWhole()).value('gatehouse_deliveries_dead')).toBe(1);
     // A disabled subscription keeps the dispatcher from sending it.
     await db.updateTable('subscriptions').set({ status: 'disabled' }).execute();
     const late90 = { status: 'waiting' as const, offered: 0 as const, next_at: clock.now() - 90_000 };
     await db.updateTable('deliveries').set(late90).execute();
-    const late = await read();
+    const late = await readWhole();
     expect(late.value('gatehouse_deliveries_waiting')).toBe(1);
     expect(late.value('gatehouse_oldest_due_delivery_age_seconds')).toBeGreaterThanOrEqual(90);
     expect(late.value('gatehouse_subscriptions_disabled')).toBeGreaterThan(0);
@@ -117,10 +125,9 @@ describe.each(STORE_KINDS)('metrics on %s', (kind) => {
       .set({ state: 'needs_reconnect' })
       .where('credential_id', '=', credentialId)
       .execute();
-    const after = await read();
+    const after = await readWhole();
     expect(after.value('gatehouse_credentials_unusable{state="needs_reconnect"}')).toBe(1);
     expect(after.value('gatehouse_sources{status="active"}')).toBeGreaterThanOrEqual(0);
-    expect(after.value('gatehouse_store_up')).toBe(1);
   });
 
   test('a store that fails leaves out its own metrics only', async () => {
@@ -137,7 +144,7 @@ describe.each(STORE_KINDS)('metrics on %s', (kind) => {
     } finally {
       await sql`alter table inbox_away rename to inbox`.execute(db);
     }
-    expect((await read()).value('gatehouse_store_up')).toBe(1);
+    expect((await readWhole()).text).toContain('gatehouse_sources');
   });
 
   test.runIf(kind === 'postgres')('a store that does not answer delays a scrape by 2 s at most', async () => {
@@ -180,14 +187,30 @@ describe('access to the metrics', () => {
     expect(head.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
-  test.each(['x-forwarded-for', 'forwarded', 'x-real-ip'])(
-    'without a token, a request with %s gets 404 with the remedy',
-    async (name) => {
-      const answer = await open.call('GET', '/metrics', { bearer: null, headers: { [name]: '127.0.0.1' } });
-      expect(answer.status).toBe(404);
-      expect(answer.text('error')).toContain('set GATEHOUSE_METRICS_TOKEN');
-    },
-  );
+  test.each([
+    ['x-forwarded-for', '127.0.0.1'],
+    ['forwarded', 'for=127.0.0.1'],
+    ['x-real-ip', '127.0.0.1'],
+  ])('without a token, a request with %s: %s gets 404 with the remedy', async (name, value) => {
+    const answer = await open.call('GET', '/metrics', { bearer: null, headers: { [name]: value } });
+    expect(answer.status).toBe(404);
+    expect(answer.text('error')).toContain('set GATEHOUSE_METRICS_TOKEN');
+  });
+
+  test('without a token, a page that rebinds its name to this machine gets 404', async () => {
+    const answers = ['localhost:3000', 'page.example.com:3000'].map(
+      (host) =>
+        // fetch() sets this header itself.
+        new Promise<number | undefined>((resolve, reject) => {
+          const asked = request(`${open.url}/metrics`, { headers: { host } }, (res) => {
+            res.resume();
+            resolve(res.statusCode);
+          });
+          asked.on('error', reject).end();
+        }),
+    );
+    expect(await Promise.all(answers)).toEqual([200, 404]);
+  });
 
   const outside = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

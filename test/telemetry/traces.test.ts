@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { openOtlp } from '../../src/telemetry/otlp.ts';
 import { startCollector, type Collector, type ReceivedSpan } from '../support/collector.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -221,7 +223,8 @@ describe.each(STORE_KINDS)('traces on %s', (kind) => {
     const [first] = duration?.histogram?.dataPoints ?? [];
     expect(first?.bucketCounts).toHaveLength((first?.explicitBounds?.length ?? 0) + 1);
     expect(first?.bucketCounts?.reduce((sum, one) => sum + one)).toBe(first?.count);
-    expect(collector.metrics().get('gatehouse_store_up')?.gauge?.dataPoints[0]?.asDouble).toBe(1);
+    const storeUp = () => collector.metrics().get('gatehouse_store_up')?.gauge?.dataPoints[0]?.asDouble;
+    await expect.poll(storeUp).toBe(1);
     expect(collector.metrics().has('process.memory.usage')).toBe(true);
     expect(collector.spans().map(({ name }) => name)).not.toContain('GET /health');
     const [{ headers } = { headers: {} }] = collector.exports;
@@ -271,6 +274,37 @@ test.each(['hang', 'refuse'] as const)('a collector that would %s costs one log 
   expect(lines().join('')).not.toContain(KEY);
   await service.stop();
   expect(lines()).toHaveLength(2);
+});
+
+test('work that outlives its request begins a trace of its own', async () => {
+  await using collector = await startCollector();
+  const { otlp: settings } = readConfig({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRICS_EXPORTER: 'none',
+  });
+  if (!settings) throw new Error('nothing is sent');
+  const otlp = openOtlp(settings, {
+    log: createLog('silent'),
+    version: '1.0.0',
+    caFile: undefined,
+    families: async () => [],
+    reaches: () => false,
+  });
+  const { tracing } = otlp;
+  const answered = Promise.withResolvers<void>();
+  const inside = (name: string) => tracing.span({ name, kind: 'internal' }, async () => {});
+  const woken = await tracing.span({ name: 'request', kind: 'server' }, async () => {
+    await inside('during');
+    return { later: answered.promise.then(() => inside('after')) };
+  });
+  answered.resolve();
+  await woken.later;
+  await otlp.close();
+  const named = (name: string) => collector.spans().find((span) => span.name === name);
+  expect(named('during')).toMatchObject({ parentSpanId: named('request')?.spanId });
+  expect(named('after')).toBeDefined();
+  expect(named('after')?.traceId).not.toBe(named('request')?.traceId);
 });
 
 describe('the variables of OpenTelemetry', () => {

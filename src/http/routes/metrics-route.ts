@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hostName } from '../../identity/visit.ts';
 import { isLoopback } from '../../lib/addresses.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { sameText } from '../../lib/same-text.ts';
@@ -48,8 +49,11 @@ function assertReader({
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   }
-  if (isLoopback(peer.replace(/^::ffff:/, '')) && FORWARDED.every((name) => header(name) === undefined))
-    return;
+  const isHere = isLoopback(peer.replace(/^::ffff:/, ''));
+  const isForwarded = FORWARDED.some((name) => header(name) !== undefined);
+  // A page of a browser on this machine reaches a loopback address by a name of its own (DNS rebinding).
+  const namesHere = isLoopback(hostName(header('host') ?? ''));
+  if (isHere && !isForwarded && namesHere) return;
   throw new GatehouseError(
     'not_found',
     'The metrics are shown only to programs on the same machine. To read them from elsewhere, set GATEHOUSE_METRICS_TOKEN ' +
