@@ -4,8 +4,10 @@ import { faultLine } from '../connectors/catalog.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { overlayOf } from '../connectors/overlay.ts';
 import { parseWithOverlay, withLine } from '../connectors/parse.ts';
+import type { CompareTask } from '../custom/build.ts';
 import { createBuilds } from '../custom/builds.ts';
 import { judged, type Judged } from '../openapi/compare/accepted.ts';
+import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { CommandError } from './faults.ts';
 
 /** A connector next to the OpenAPI document of its vendor. */
@@ -21,27 +23,39 @@ export interface Compared {
   notCompared: FileFault[];
 }
 
+/** Runs a comparison: in this process, or in another one. */
+type Compare = (task: CompareTask) => DocumentComparison | Promise<DocumentComparison>;
+
 /**
- * Compares a connector file with an OpenAPI document, in a process of its own with limits of time and memory.
+ * Compares a connector file with an OpenAPI document. By default it runs in a process of its own with limits of time
+ * and memory.
  * @throws CommandError for a faulty file; GatehouseError for a document that cannot be read or exceeds the limits.
  */
-export async function compareFile(file: string, document: string): Promise<Compared> {
+export async function compareFile(
+  file: string,
+  document: string,
+  compare: Compare = compareInProcess,
+): Promise<Compared> {
   const text = await readFile(file, 'utf8');
   const parsed = parseWithOverlay({ text, file, id: undefined, overlay: overlayOf(file) });
   if (!parsed.definition) throw new CommandError(parsed.faults.map(faultLine).join('\n'));
   const { definition, lineOf } = parsed;
+  const found = await compare({ type: 'compare', definition, document: resolve(document) });
+  const placed = ({ path, rule }: { path: string; rule: string }) => withLine({ file, path, rule }, lineOf);
+  const { open, accepted } = judged(found.differences.map(placed), { text, file });
+  return {
+    document: found.document,
+    compared: found.compared,
+    differences: open,
+    accepted,
+    notCompared: found.notCompared.map(placed),
+  };
+}
+
+async function compareInProcess(task: CompareTask): Promise<DocumentComparison> {
   const builds = createBuilds();
   try {
-    const found = await builds.compare('', { type: 'compare', definition, document: resolve(document) });
-    const placed = ({ path, rule }: { path: string; rule: string }) => withLine({ file, path, rule }, lineOf);
-    const { open, accepted } = judged(found.differences.map(placed), { text, file });
-    return {
-      document: found.document,
-      compared: found.compared,
-      differences: open,
-      accepted,
-      notCompared: found.notCompared.map(placed),
-    };
+    return await builds.compare('', task);
   } finally {
     await builds.close();
   }
