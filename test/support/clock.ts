@@ -2,8 +2,8 @@ import type { Intervals } from '../../src/base.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { until } from './until.ts';
 
-/** Polls in the tests. The polls of a released Gatehouse are about ten times as far apart. */
-export const SHORT_INTERVALS: Intervals = { changesMs: 50, workMs: 100 };
+/** Polls in the tests. The polls of a released Gatehouse are about five times as far apart. */
+export const SHORT_INTERVALS: Intervals = { changesMs: 100, workMs: 200 };
 
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {
