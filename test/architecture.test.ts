@@ -291,3 +291,17 @@ function sourceFiles(folder: string): string[] {
       statSync(path).isDirectory() ? sourceFiles(path) : path.endsWith('.ts') ? [path] : [],
     );
 }
+test('npm run proof:sampled, a step of .ci/run, runs each test that takes a sample', () => {
+  const root = resolve(SRC, '..');
+  const sampling = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) =>
+      /^import .*\/support\/full\.ts';$/m.test(readFileSync(join(root, 'test', name), 'utf8')),
+    )
+    .map((name) => `test/${name}`);
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const proven = String(scripts['proof:sampled']).split(' ');
+  expect(sampling.length).toBeGreaterThan(0);
+  expect(proven.filter((word) => word.startsWith('test/')).toSorted()).toEqual(sampling.toSorted());
+  expect(readFileSync(join(root, '.ci/run'), 'utf8')).toContain('npm run proof:sampled');
+});

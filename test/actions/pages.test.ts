@@ -14,6 +14,7 @@ import { openStore, type Store } from '../../src/store/open-database.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase } from '../support/stores.ts';
+import { IS_FULL } from '../support/full.ts';
 
 /** The behaviour of a third party in the tests; `cap` is the most records that it returns. */
 interface Behaviour {
@@ -146,7 +147,7 @@ describe.each(STYLES)('paging of style %s', (style) => {
         }
         expect(read).toEqual(all);
       }),
-      { numRuns: 150 },
+      { numRuns: IS_FULL ? 150 : 40 },
     );
   });
 
@@ -169,7 +170,7 @@ describe.each(STYLES)('paging of style %s', (style) => {
           expect(exact || more ? page.hasMore : more).toBe(more);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: IS_FULL ? 150 : 40 },
     );
   });
 });

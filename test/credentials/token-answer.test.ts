@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readTokenAnswer, refreshSecondsOf, type TokenAnswer } from '../../src/credentials/token-answer.ts';
 import { oauthCatalog } from '../support/token-server.ts';
+import { IS_FULL } from '../support/full.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const scheme = (changes: Record<string, unknown> = {}) => {
@@ -80,7 +81,7 @@ test('any answer is tokens, a refusal or undefined, and throws no error', () => 
       const read = readTokenAnswer(one, { status: code, headers: given, text: body }, NOW);
       return read === undefined || isSound(code, read);
     }),
-    { numRuns: 3000 },
+    { numRuns: IS_FULL ? 3000 : 500 },
   );
   expect(checked.counterexample).toBeNull();
 });
@@ -94,7 +95,7 @@ test('a token is found in any surroundings', () => {
       const read = readTokenAnswer(plain, { status: 200, headers: {}, text: wire }, NOW);
       return read !== undefined && 'access_token' in read.body && read.body.access_token === accessToken;
     }),
-    { numRuns: 1000 },
+    { numRuns: IS_FULL ? 1000 : 200 },
   );
   expect(checked.counterexample).toBeNull();
 });

@@ -7,6 +7,8 @@ import { parseJson } from '../../src/lib/json.ts';
 import { abilitiesOf } from '../../src/mcp/protocol/abilities.ts';
 import { beginEvents, eventText, sendJson, writeEvent } from '../../src/mcp/transport/reply.ts';
 import { createSessions } from '../../src/mcp/transport/client-sessions.ts';
+import { createListeners } from '../../src/mcp/transport/listeners.ts';
+import { IS_FULL } from '../support/full.ts';
 import { until } from '../support/until.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
@@ -243,7 +245,7 @@ describe('a session', () => {
     expect([late.status, late.at('error.code')]).toEqual([404, -32001]);
   });
 
-  test('a caller with over a thousand sessions loses only its own oldest', async () => {
+  test.runIf(IS_FULL)('a caller with over a thousand sessions loses only its own oldest', async () => {
     const other = await shop(service);
     const theirs = String((await initialize(undefined, other.accessUrl)).headers.get('mcp-session-id'));
     const first = await open();
@@ -335,12 +337,11 @@ describe('a client that does not read', () => {
   });
 });
 
-test('sessions of a few callers do not evict the session of another', async () => {
+/** Returns a function that makes the grant of a caller at the server. */
+async function grants() {
   const live = await service.context.servers.byId('development', one.serverId);
   if (!live) throw new Error('no server');
-  const sessions = createSessions(systemClock);
-  const client = { protocolVersion: '2025-11-25', abilities: abilitiesOf('2025-11-25', {}) };
-  const grantOf = (caller: string) => ({
+  return (caller: string) => ({
     environment: 'development' as const,
     live,
     caller,
@@ -349,6 +350,12 @@ test('sessions of a few callers do not evict the session of another', async () =
     redirectUri: undefined,
     endsAt: Infinity,
   });
+}
+
+test('sessions of a few callers do not evict the session of another', async () => {
+  const grantOf = await grants();
+  const sessions = createSessions(systemClock);
+  const client = { protocolVersion: '2025-11-25', abilities: abilitiesOf('2025-11-25', {}) };
   const mine = sessions.create(grantOf('me'), client);
   const greedy = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map(grantOf);
   const first = greedy.map((grant) => sessions.create(grant, client).sessionId);
@@ -358,7 +365,36 @@ test('sessions of a few callers do not evict the session of another', async () =
   sessions.close();
 });
 
-test('a caller cannot open a thousand listeners', async () => {
+test('a caller with a thousand listeners gets no more, and another caller does', async () => {
+  const grantOf = await grants();
+  const listeners = createListeners();
+  const closed: (() => void)[] = [];
+  const sink = {
+    send: () => {},
+    ping: () => {},
+    end: () => {},
+    onClose: (end: () => void) => void closed.push(end),
+  };
+  const open = (caller: string) => {
+    const grant = grantOf(caller);
+    listeners.admit(grant);
+    listeners.open(sink, {
+      id: 1,
+      grant,
+      filter: { toolsListChanged: true },
+      newest: new Map(),
+      since: 0,
+      rights: async () => grant,
+    });
+  };
+  for (let n = 0; n < 1000; n++) open('me');
+  expect(() => open('me')).toThrow('Too many streams are open already');
+  expect(() => open('other')).not.toThrow();
+  closed[0]?.();
+  expect(() => open('me')).not.toThrow();
+});
+
+test.runIf(IS_FULL)('a caller cannot open a thousand listeners', async () => {
   const own = await shop(service);
   const leave = new AbortController();
   const listen = () =>

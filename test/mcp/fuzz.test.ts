@@ -4,6 +4,7 @@ import { parseJson, type Json } from '../../src/lib/json.ts';
 import { rpc, shop, type RpcAnswer } from '../support/mcp.ts';
 import { modernHeaders, modernParams, VERSION } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
+import { IS_FULL } from '../support/full.ts';
 
 /*
  * Random requests of every version get a JSON-RPC answer with a code of the contract, and cause no internal error.
@@ -87,7 +88,7 @@ describe('random requests', () => {
       fc.asyncProperty(method, params, async (name, given) => {
         sound(await rpc(url, '', undefined, { raw: requestText(name, given) }));
       }),
-      { numRuns: 250 },
+      { numRuns: IS_FULL ? 250 : 40 },
     );
     expect(service.logged).toEqual([]);
   });
@@ -108,7 +109,7 @@ describe('random requests', () => {
         }).catch(() => undefined);
         if (answer) sound(answer);
       }),
-      { numRuns: 250 },
+      { numRuns: IS_FULL ? 250 : 40 },
     );
     expect(service.logged).toEqual([]);
   });
@@ -140,7 +141,7 @@ describe('random requests', () => {
         const kind = answer.at('result') === undefined ? 'complete' : answer.at('result.resultType');
         expect(['complete', 'input_required']).toContain(kind);
       }),
-      { numRuns: 400 },
+      { numRuns: IS_FULL ? 400 : 60 },
     );
     expect(service.logged).toEqual([]);
   });
@@ -155,7 +156,7 @@ describe('random requests', () => {
           expect(answer.status).not.toBe(200);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: IS_FULL ? 200 : 30 },
     );
     expect(service.logged).toEqual([]);
   });

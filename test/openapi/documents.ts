@@ -24,11 +24,19 @@ export function operation(more: object = {}, answer: object = { type: 'object' }
 
 /** Returns the message of the refusal of a document. */
 export function refusalOf(document: object | string, options: Partial<ImportOptions> = {}): string {
+  const outcome = importedOrRefusal(document, options);
+  return typeof outcome === 'string' ? outcome : 'it was imported';
+}
+
+/** Imports a document, or returns the message of its refusal. */
+export function importedOrRefusal(
+  document: object | string,
+  options: Partial<ImportOptions> = {},
+): Imported | string {
   try {
-    imported(document, options);
+    return imported(document, options);
   } catch (error) {
     if (error instanceof Error && error.name === 'GatehouseError') return error.message;
     throw error;
   }
-  return 'it was imported';
 }

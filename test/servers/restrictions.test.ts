@@ -5,6 +5,7 @@ import type { Action } from '../../src/connectors/catalog.ts';
 import type { Effect } from '../../src/connectors/effects.ts';
 import { buildCatalog } from '../support/build-catalog.ts';
 import { assertCoherent, decide, type Restrictions } from '../../src/servers/restrictions.ts';
+import { IS_FULL } from '../support/full.ts';
 
 describe('an action', () => {
   const actions = (restrictions: Restrictions['actions']) => decide({ actions: restrictions });
@@ -166,7 +167,7 @@ test('property: a blocklist denies exactly what the same list as an allowlist al
         decide({ actions: { blockedActions: list } }).named(connectorId, actionId) === undefined;
       expect(allowed).toBe(!blocked);
     }),
-    { numRuns: 1000 },
+    { numRuns: IS_FULL ? 1000 : 200 },
   );
 });
 
@@ -186,7 +187,7 @@ test('property: entries match the same names as their regular expressions', () =
         expect(decision.named(connectorId, actionId) !== undefined).toBe(expected);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: IS_FULL ? 1000 : 200 },
   );
 });
 
