@@ -64,6 +64,8 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
       one.uris.delete(params.uri);
       return {};
     });
+    // A session ends with its subscriptions. A busy client may end it without a request to unsubscribe.
+    Object.assign(server.server, { onclose: () => one.uris.clear() });
   }
   const subscribed = (token?: string) =>
     sessions.filter(
@@ -404,5 +406,38 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
       await own.stop();
     }
     expect([remote.openSessions(), subscribed()]).toEqual([0, []]);
+  });
+
+  test('a stop of Gatehouse ends a session that the server has not answered yet', async () => {
+    const own = await startService({ kind });
+    const shared = service;
+    let stopped: Promise<void> | undefined;
+    const answer = Promise.withResolvers<void>();
+    try {
+      service = own;
+      const notes = await added();
+      const [ada, bob] = [await person(notes), await person(notes)];
+      await subscriber(notes, bob);
+      await subscriber(notes, ada);
+      const path = `/users/${ada.userId}/credentials/${ada.credentialId}`;
+      await service.call('DELETE', path, { headers: { 'x-svc-userid': ada.userId } });
+      await until(() => subscribed(ada.token).length === 0);
+      let begun = 0;
+      remote.before = async (method, authorization) => {
+        // The first session with the new account checks it, and the next one is for her subscription.
+        if (method === 'initialize' && authorization === 'Bearer token_second' && ++begun > 1)
+          await answer.promise;
+      };
+      await ada.connect({ token: 'token_second' });
+      await until(() => begun > 1);
+      stopped = own.stop();
+      // The end of his session shows that hers is ended too.
+      await until(() => subscribed(bob.token).length === 0);
+    } finally {
+      service = shared;
+      answer.resolve();
+      await (stopped ?? own.stop());
+    }
+    expect(remote.openSessions()).toBe(0);
   });
 });

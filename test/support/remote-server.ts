@@ -14,6 +14,8 @@ export interface RemoteServer extends AsyncDisposable {
   readonly heard: { method: string; session: string | undefined }[];
   /** Answers requests in place of the server, where set. */
   instead: ((req: IncomingMessage, res: ServerResponse, body: string) => boolean) | undefined;
+  /** Delays the answer to a message, where set. `authorization`: the header of its request. */
+  before: ((method: string, authorization: string | undefined) => Promise<void>) | undefined;
   /** Adds tools to the sessions that begin from now on. `authorization`: the header of the request that began one. */
   tools: (server: McpServer, authorization: string | undefined) => void;
   /** Forgets all sessions, as a restart does. */
@@ -47,6 +49,7 @@ export async function startRemoteServer(): Promise<RemoteServer> {
     const { method = req.method ?? '' } = z.object({ method: z.string().optional() }).parse(message);
     remote.heard.push({ method, session });
     if (remote.instead?.(req, res, body)) return;
+    await remote.before?.(method, req.headers.authorization);
     const token = req.headers.authorization?.replace('Bearer ', '') ?? '';
     if (remote.tokens.size > 0 && !remote.tokens.has(token))
       return void res.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end('{"error":"invalid_token"}');
@@ -62,6 +65,7 @@ export async function startRemoteServer(): Promise<RemoteServer> {
     tokens: new Set(),
     heard: [],
     instead: undefined,
+    before: undefined,
     tools: () => {},
     forget: () => sessions.clear(),
     drop: () => http.closeAllConnections(),

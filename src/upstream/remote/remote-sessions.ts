@@ -42,6 +42,8 @@ export function createRemoteSessions(
   let idle: Idle[] = [];
   let listener: ((connector: Connector) => void) | undefined;
   const closing = new Set<Promise<void>>();
+  /** Sessions to follow a resource that are not open yet. A stop waits for them, because they end as soon as they are open. */
+  const opening = new Set<Promise<void>>();
 
   const end = (session: RemoteSession): void => {
     const closed = session.close();
@@ -89,6 +91,19 @@ export function createRemoteSessions(
     }
   };
 
+  const follow: RemoteSessions['follow'] = async ({ connector, url, ...rest }) => {
+    const session = await begin(url, { ...rest, onToolsChanged: () => listener?.(connector) });
+    try {
+      await session.open();
+      await session.subscribe(rest.followed);
+      rest.signal?.throwIfAborted();
+    } catch (error) {
+      end(session);
+      throw error;
+    }
+    rest.signal?.addEventListener('abort', () => end(session), { once: true });
+  };
+
   return {
     async use(wanted, work) {
       const known = take(wanted.key);
@@ -100,21 +115,19 @@ export function createRemoteSessions(
         throw error;
       }
     },
-    async follow({ connector, url, ...rest }) {
-      const session = await begin(url, { ...rest, onToolsChanged: () => listener?.(connector) });
+    async follow(wanted) {
+      const opened = follow(wanted);
+      opening.add(opened);
       try {
-        await session.open();
-        await session.subscribe(rest.followed);
-        rest.signal?.throwIfAborted();
-      } catch (error) {
-        end(session);
-        throw error;
+        await opened;
+      } finally {
+        opening.delete(opened);
       }
-      rest.signal?.addEventListener('abort', () => end(session), { once: true });
     },
     watch: (given) => void (listener = given),
     async close() {
       for (const one of idle) end(remove(one));
+      await Promise.allSettled(opening);
       await Promise.all(closing);
     },
   };

@@ -112,12 +112,27 @@ export class RemoteSession {
     });
   }
 
-  /** Initializes the session. @throws as ask() */
+  /**
+   * Initializes the session. After an abort it still waits a second for the answer, because only the answer has the id
+   * that ends the session at the server.
+   * @throws as ask()
+   */
   async open(): Promise<void> {
     const { timeoutMs, signal } = this.#served;
+    signal?.throwIfAborted();
+    const late = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const onAbort = () => (timer = setTimeout(() => late.abort(signal?.reason), CLOSE_MS));
+    signal?.addEventListener('abort', onAbort, { once: true });
     // The SDK's own types of a transport do not allow undefined members.
     const transport: Parameters<Client['connect']>[0] = Object.assign(this.#transport, {});
-    await this.#client.connect(transport, { timeout: timeoutMs, ...(signal ? { signal } : {}) });
+    try {
+      await this.#client.connect(transport, { timeout: timeoutMs, signal: late.signal });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+    signal?.throwIfAborted();
   }
 
   /** The name and version that the server gave, as its own claim. */
