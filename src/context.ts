@@ -12,6 +12,7 @@ import { createSources } from './sources/loops.ts';
 import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
 import type { Context as HttpContext } from './http/context.ts';
+import { createAuditLog } from './runtime/audit-log.ts';
 import { createLimits } from './runtime/limits.ts';
 import { createReadiness } from './runtime/readiness.ts';
 import { createCallers } from './identity/caller.ts';
@@ -101,6 +102,7 @@ export async function openContext(
       { db, store, clock, keys, log, telemetry, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
+    const audit = createAuditLog({ db, clock, log, hashKey });
     const limits = createLimits(config, telemetry);
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });
@@ -127,7 +129,8 @@ export async function openContext(
       remoteServers: createRemoteServers(),
       executions,
       limits,
-      keyUses: createKeyUses({ db, clock, log, intervals }),
+      audit,
+      keyUses: createKeyUses({ db, clock, log, intervals, audit }),
       readiness: createReadiness({ db, clock, log }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
@@ -162,6 +165,7 @@ export async function openContext(
         await dispatcher.close();
         await executions.close();
         await base.keyUses.close();
+        await audit.close();
         await base.remoteSessions.close();
         for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
         await closeTelemetry();

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addAudit } from './cli/audit-commands.ts';
 import { addBackup } from './cli/backup-commands.ts';
 import { addCompletion } from './cli/completion-commands.ts';
 import { addConfig } from './cli/config-commands.ts';
@@ -76,6 +77,7 @@ function buildProgram(done: (code: number) => void): Command {
 
   addKeys(program, done);
   addMasterKey(program, done);
+  addAudit(program, done);
 
   program
     .command('migrate')

@@ -75,16 +75,7 @@ const ALLOWED: Record<string, string[]> = {
   custom: ['lib', 'store', 'connectors', 'openapi', 'base.ts', 'runtime'],
   remote: ['lib', 'store', 'connectors', 'base.ts', 'runtime', 'upstream', 'credentials', 'custom'],
   'http/context.ts': ['telemetry', 'remote', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
-  'http/server': [
-    'lib',
-    'store',
-    'crypto',
-    'package.ts',
-    'base.ts',
-    'runtime',
-    'identity',
-    'http/context.ts',
-  ],
+  'http/server': ['lib', 'store', 'crypto', 'package.ts', 'base.ts', 'identity', 'http/context.ts'],
   'http/routes': [
     'lib',
     'store',

@@ -14,7 +14,6 @@ import {
 } from '../identity/named-keys.ts';
 import { isScope, KEY_SCOPES } from '../identity/scopes.ts';
 import { isoTime, SECOND } from '../lib/clock.ts';
-import { recordAudit } from '../runtime/audit.ts';
 import { openStarted } from './started.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
@@ -144,7 +143,7 @@ async function audit(
   context: OpenContext,
   act: { environment: Environment; operation: string; target: string | undefined },
 ): Promise<void> {
-  await recordAudit(context, { ...act, requestId: randomUUID(), caller: 'cli', status: 200 });
+  await context.audit.record({ ...act, requestId: randomUUID(), caller: 'cli', status: 200 });
 }
 
 async function withStore(work: (context: OpenContext) => Promise<void>): Promise<number> {

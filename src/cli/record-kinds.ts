@@ -97,6 +97,20 @@ export const WORKFLOWS: Kind = {
   ],
 };
 
+export const AUDIT: Kind = {
+  name: 'acts of administration',
+  path: () => '/api/audit',
+  id: 'auditId',
+  columns: [
+    ['time', time('at')],
+    ['operation', member('operation')],
+    ['target', member('target')],
+    ['status', member('status')],
+    ['caller', ({ caller, keyName }) => textOf(keyName ?? caller)],
+    ['entry', member('auditId')],
+  ],
+};
+
 const PAGE = 50;
 
 /** Returns the first `limit` records of a list, and whether there are more. */
@@ -123,6 +137,18 @@ export async function recordsOf(
     const { found, after } = pageOf(answer, records.length);
     records.push(...found);
     if (after === undefined || records.length >= limit) return { records, hasMore: after !== undefined };
+    next = after;
+  }
+}
+
+/** Yields all pages of a list. */
+export async function* pagesOf(service: Service, kind: Kind, filters: Filters): AsyncGenerator<JsonObject[]> {
+  let next: Filters | undefined = {};
+  while (next) {
+    const query: Filters = { ...filters, ...next, limit: String(PAGE) };
+    const answer = asObject(await service.request({ path: kind.path(filters), query }));
+    const { found, after } = pageOf(answer, 0);
+    yield found;
     next = after;
   }
 }

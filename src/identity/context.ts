@@ -1,4 +1,5 @@
 import type { Base } from '../base.ts';
+import type { AuditLog } from '../runtime/audit-log.ts';
 import type { Limits } from '../runtime/limits.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Callers } from './caller.ts';
@@ -7,6 +8,8 @@ import type { Callers } from './caller.ts';
 export interface Context extends Base {
   readonly callers: Callers;
   readonly limits: Limits;
+  /** The audit log of administration, as this process writes it. */
+  readonly audit: AuditLog;
   /** Returns the browser origins that the operator listed for an environment. */
   originsOf(environment: Environment): Promise<readonly string[]>;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { createExpiring } from '../lib/ttl-cache.ts';
-import { recordAudit } from '../runtime/audit.ts';
+import type { AuditLog } from '../runtime/audit-log.ts';
 import type { Environment } from '../store/environments.ts';
 import { labelOfKey } from './api-keys.ts';
 
@@ -22,7 +22,9 @@ export interface KeyUses {
   close(): Promise<void>;
 }
 
-export function createKeyUses(context: Pick<Base, 'db' | 'clock' | 'log' | 'intervals'>): KeyUses {
+export function createKeyUses(
+  context: Pick<Base, 'db' | 'clock' | 'log' | 'intervals'> & { audit: AuditLog },
+): KeyUses {
   const { clock, log, intervals } = context;
   const recent = createExpiring<true>({ ttlMs: USED_MS, max: MAX_KEYS, clock });
   let waiting: (() => Promise<unknown>)[] = [];
@@ -77,8 +79,8 @@ async function recordUse({ db, clock }: Pick<Base, 'db' | 'clock'>, keyId: strin
     .execute();
 }
 
-function recordRefusal(context: Pick<Base, 'db' | 'clock'>, { keyId, environment }: UsedKey): Promise<void> {
-  return recordAudit(context, {
+function recordRefusal({ audit }: { audit: AuditLog }, { keyId, environment }: UsedKey): Promise<void> {
+  return audit.record({
     environment,
     requestId: randomUUID(),
     caller: labelOfKey(keyId),

@@ -26,6 +26,7 @@ type Kind =
   | 'file'
   | 'key'
   | 'aud'
+  | 'ach'
   | 'wf'
   | 'ins'
   | 'run';

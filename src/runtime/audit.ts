@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
-import type { Base } from '../base.ts';
-import { newOrderedId } from '../lib/ids.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** One administrative operation: caller, target and status. */
-interface AuditEntry {
+export interface AuditEntry {
   environment: Environment;
   requestId: string;
   /** The caller's label: `key:<keyId>`, `jwt:<userId>`. */
@@ -17,22 +15,13 @@ interface AuditEntry {
   status: number;
 }
 
-/** Adds to the audit log of administration. Actions on connectors have their own: actions/executions.ts. */
-export async function recordAudit(
-  { db, clock }: Pick<Base, 'db' | 'clock'>,
-  { requestId, target, ...entry }: AuditEntry,
-): Promise<void> {
-  const at = clock.now();
-  await db
-    .insertInto('audit')
-    .values({
-      ...entry,
-      audit_id: newOrderedId('aud', at),
-      at,
-      request_id: requestId,
-      target: target ?? null,
-    })
-    .execute();
+/** Filters of the audit log. Times are epoch ms; `until` is exclusive. */
+export interface AuditFilter {
+  since?: number | undefined;
+  until?: number | undefined;
+  caller?: string | undefined;
+  operation?: string | undefined;
+  target?: string | undefined;
 }
 
 const ORDER: ListOrder = {
@@ -41,13 +30,16 @@ const ORDER: ListOrder = {
   maxOffset: MAX_OFFSET,
 };
 
-/** Returns a page of entries, newest first. @throws GatehouseError `invalid_request` for an offset beyond 10,000. */
+/**
+ * Returns a page of entries, newest first. Actions on connectors have a log of their own: actions/executions.ts.
+ * @throws GatehouseError `invalid_request` for an offset beyond 10,000.
+ */
 export async function listAudit(
   db: DbOrTx,
   environment: Environment,
-  page: PageRequest,
+  page: PageRequest & AuditFilter,
 ): Promise<PageEnd & { entries: (Tables['audit'] & { key_name: string | null })[] }> {
-  const query = db
+  let query = db
     .selectFrom('audit')
     .selectAll()
     .select((e) =>
@@ -58,6 +50,13 @@ export async function listAudit(
         .as('key_name'),
     )
     .where('environment', '=', environment);
+  const { since, until } = page;
+  if (since !== undefined) query = query.where('at', '>=', since);
+  if (until !== undefined) query = query.where('at', '<', until);
+  for (const column of ['caller', 'operation', 'target'] as const) {
+    const value = page[column];
+    if (value !== undefined) query = query.where(column, '=', value);
+  }
   const { rows: entries, ...end } = await readPage(query, ORDER, page);
   return { entries, ...end };
 }

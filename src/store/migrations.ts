@@ -8,6 +8,7 @@ import {
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
+import { auditChains } from './migration-audit.ts';
 import {
   eventIndexes,
   eventsOfSources,
@@ -76,4 +77,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'manual hooks', up: manualHooks },
   { name: 'counted states', up: countedStates },
   { name: 'wrapped keys', up: wrappedKeys },
+  { name: 'audit chains', up: auditChains },
 ];

@@ -259,6 +259,22 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     operation: string;
     target: string | null;
     status: number;
+    /** The chain of the process that wrote it; null in entries of earlier releases. */
+    chain_id: string | null;
+    /** Position in the chain, from 1. */
+    sequence: number | null;
+    /** Hash of the entry before it; empty in the first one. */
+    previous_hash: string | null;
+    hash: string | null;
+  };
+  audit_checkpoints: {
+    /** From 1, without gaps. */
+    sequence: number;
+    at: number;
+    /** JSON: the last entry of each chain that grew since the checkpoint before. */
+    heads: string;
+    previous_signature: string;
+    signature: string;
   };
   idempotency: {
     /** Hash of environment, user and the caller's key. */

@@ -10,7 +10,7 @@ import type { Environment } from '../../store/environments.ts';
 import { changeSettings, readSettings, settingsSchema } from '../../servers/environment-settings.ts';
 import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, instant, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const settingsAnswer = settingsSchema
   .extend({
@@ -48,8 +48,13 @@ const auditEntry = z
     operation: z.string(),
     target: z.string().nullable(),
     status: z.int(),
+    hash: z.string().nullable(),
+    previousHash: z.string().nullable(),
   })
   .meta({ id: 'AuditEntry', description: 'One act of administration.' });
+
+/** A value of a filter. Excludes characters that a database rejects. */
+const word = z.string().regex(/^[\x20-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters');
 
 /** Operator events are a subscription, which stores their address. */
 async function eventsSettings({ db }: Pick<Base, 'db'>, environment: Environment) {
@@ -121,7 +126,16 @@ export const listAuditRoute = defineRoute({
     'from the start, follow `pagination.nextCursor` with `cursor`.',
   auth: 'api_key',
   scope: 'audit:read',
-  query: z.strictObject(cursorQuery),
+  query: z.strictObject({
+    ...cursorQuery,
+    since: instant.optional().meta({ description: 'Only entries at or after this time.' }),
+    until: instant.optional().meta({ description: 'Only entries before this time.' }),
+    caller: word.optional().meta({ description: 'Only entries of this caller, such as `key:key_…`.' }),
+    operation: word
+      .optional()
+      .meta({ description: 'Only entries of this operation, such as `updateServer`.' }),
+    target: word.optional().meta({ description: 'Only entries with exactly this target.' }),
+  }),
   success: {
     status: 200,
     description: 'A page of entries.',
@@ -138,6 +152,8 @@ export const listAuditRoute = defineRoute({
       operation: entry.operation,
       target: entry.target,
       status: entry.status,
+      hash: entry.hash,
+      previousHash: entry.previous_hash,
     }));
     return { body: toCursorPage(data, end) };
   },

@@ -3,7 +3,6 @@ import { chooseAccount } from '../../connect/account-choice.ts';
 import { requireSession, type ConnectSession } from '../../connect/connect-sessions.ts';
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { recordAudit } from '../../runtime/audit.ts';
 import { defineRoute } from '../server/route.ts';
 import { askerOf, connectResult, connectSession, describeSession, endOf, ofSession } from './connect-view.ts';
 import { PROBE_ERRORS } from './credentials.ts';
@@ -94,7 +93,7 @@ async function choose(
   { accountId, requestId, label }: { accountId: string; requestId: string; label: string },
 ) {
   const ended = await chooseAccount(context, found, accountId);
-  await recordAudit(context, {
+  await context.audit.record({
     environment: found.environment,
     requestId,
     caller: label,

@@ -8,7 +8,6 @@ import type { Context } from '../context.ts';
 import { requireCredential } from '../../credentials/credential-records.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../../servers/environment-settings.ts';
-import { recordAudit } from '../../runtime/audit.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
 import { foreignOrigin } from '../../identity/visit.ts';
@@ -160,7 +159,7 @@ export const submitConnectFormRoute = defineRoute({
   async handler({ context, caller, params, body, header, requestId, signal }) {
     const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
     const ended = await submitKeys(context, found, { ...body, signal });
-    await recordAudit(context, {
+    await context.audit.record({
       environment: found.environment,
       requestId,
       caller: caller.kind === 'jwt' ? caller.label : `connect:${found.userId}`,

@@ -91,7 +91,7 @@ export const createCustomConnectorRoute = defineRoute({
     const { environment } = caller;
     const body = await createFrom(input);
     await retrySources(context, { environment, ...body });
-    return { status: 201, body };
+    return { status: 201, body, auditTarget: body.connectorId };
   },
 });
 

@@ -75,7 +75,7 @@ export const uploadFileRoute = defineRoute({
       name: query.name,
       announced: announcedBy(header),
     });
-    return { body: view(file) };
+    return { body: view(file), auditTarget: view(file).fileId };
   },
 });
 

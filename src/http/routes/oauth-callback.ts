@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { finishAuthorization } from '../../connect/finish.ts';
 import { publicError } from '../../lib/errors.ts';
-import { recordAudit } from '../../runtime/audit.ts';
 import { browserOf } from '../server/browser.ts';
 import { returnAddress } from './connect-view.ts';
 import { defineRoute } from '../server/route.ts';
@@ -35,7 +34,7 @@ export const oauthCallbackRoute = defineRoute({
         query: searchParamsOf(query),
         browserId: browserOf(context, header('cookie')),
       });
-      await recordAudit(context, {
+      await context.audit.record({
         environment: session.environment,
         requestId,
         caller: `connect:${session.userId}`,

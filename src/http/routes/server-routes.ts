@@ -95,7 +95,8 @@ export const createServerRoute = defineRoute({
       ownerUserId: userId,
       bound: caller.kind === 'jwt',
     });
-    return { body: { ...view(context, caller, made.server), accessToken: made.accessToken } };
+    const shown = { ...view(context, caller, made.server), accessToken: made.accessToken };
+    return { body: shown, auditTarget: shown.serverId };
   },
 });
 

@@ -168,6 +168,7 @@ export const createSubscriptionRoute = defineRoute({
         source: made.source,
         secret: made.secret,
       },
+      auditTarget: made.subscription.subscription_id,
     };
   },
 });

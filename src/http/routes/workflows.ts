@@ -47,7 +47,8 @@ export const createWorkflowRoute = defineRoute({
   errors: ['workflow_exists'],
   audited: true,
   async handler({ context, caller, body }) {
-    return { body: view(await createWorkflow(context, { environment: caller.environment, ...body })) };
+    const made = view(await createWorkflow(context, { environment: caller.environment, ...body }));
+    return { body: made, auditTarget: made.workflowId };
   },
 });
 

@@ -10,7 +10,6 @@ import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../
 import { FOR_FAULTS } from '../../lib/for-faults.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
-import { recordAudit } from '../../runtime/audit.ts';
 import type { Environment } from '../../store/environments.ts';
 
 const API_VERSIONS = ['2025-09'];
@@ -214,7 +213,7 @@ export function defineRoute<
         throw error;
       } finally {
         if (spec.audited) {
-          await recordAudit(context, {
+          await context.audit.record({
             environment: caller.environment,
             requestId: request.requestId,
             caller: caller.label,

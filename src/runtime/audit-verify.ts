@@ -1,0 +1,164 @@
+import type { KeyObject } from 'node:crypto';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import { hashOfEntry, signatureOf, type ChainedEntry } from './audit-chain.ts';
+import { headsOf } from './audit-checkpoints.ts';
+
+/** The outcome of checking the whole audit log. */
+export interface Verification {
+  entries: number;
+  chains: number;
+  checkpoints: number;
+  /** Entries of releases before the chains, which nothing protects. */
+  unchained: number;
+  /** The first broken row with the reason, or null when the log is whole. */
+  broken: { row: string; reason: string } | null;
+}
+
+const PAGE = 1000;
+
+/**
+ * Checks every chain from its first entry, then every checkpoint, and stops at the first broken row.
+ * @param signature A checkpoint that must be there, from the log of the service: it shows a cut end of the log.
+ */
+export async function verifyAudit(
+  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
+  signature?: string,
+): Promise<Verification> {
+  const counts = { entries: 0, chains: 0, checkpoints: 0, unchained: await countUnchained(db) };
+  const broken =
+    (await brokenEntry({ db, hashKey }, counts)) ??
+    (await insertedEntry(db)) ??
+    (await brokenCheckpoint({ db, hashKey }, counts)) ??
+    (signature === undefined ? null : await missingCheckpoint(db, signature));
+  return { ...counts, broken };
+}
+
+type Broken = NonNullable<Verification['broken']>;
+
+async function brokenEntry(
+  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
+  counts: { entries: number; chains: number },
+): Promise<Broken | null> {
+  let before: ChainedEntry | undefined;
+  for await (const entry of chainedEntries(db)) {
+    const isFirst = entry.chain_id !== before?.chain_id;
+    const expected = isFirst
+      ? { sequence: 1, hash: '' }
+      : { sequence: before!.sequence + 1, hash: before!.hash };
+    if (entry.sequence !== expected.sequence)
+      return { row: entry.audit_id, reason: 'an entry before it was removed' };
+    if (entry.previous_hash !== expected.hash || entry.hash !== hashOfEntry(hashKey, entry))
+      return { row: entry.audit_id, reason: 'it was changed or inserted' };
+    counts.entries += 1;
+    if (isFirst) counts.chains += 1;
+    before = entry;
+  }
+  return null;
+}
+
+async function* chainedEntries(db: DbOrTx): AsyncGenerator<ChainedEntry> {
+  let after = { chain_id: '', sequence: 0 };
+  for (;;) {
+    const { chain_id, sequence } = after;
+    const rows = await db
+      .selectFrom('audit')
+      .selectAll()
+      .where('chain_id', 'is not', null)
+      .where((e) =>
+        e.or([
+          e('chain_id', '>', chain_id),
+          e.and([e('chain_id', '=', chain_id), e('sequence', '>', sequence)]),
+        ]),
+      )
+      .orderBy('chain_id')
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute();
+    const entries = rows.map((row) => ({
+      ...row,
+      chain_id: row.chain_id ?? '',
+      sequence: row.sequence ?? 0,
+      previous_hash: row.previous_hash ?? '',
+      hash: row.hash ?? '',
+    }));
+    yield* entries;
+    const last = entries.at(-1);
+    if (!last || rows.length < PAGE) return;
+    after = last;
+  }
+}
+
+async function countUnchained(db: DbOrTx): Promise<number> {
+  const { count } = await db
+    .selectFrom('audit')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('chain_id', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Finds an entry outside of the chains that is newer than the first checkpoint. Only earlier releases wrote such entries. */
+async function insertedEntry(db: DbOrTx): Promise<Broken | null> {
+  const row = await db
+    .selectFrom('audit')
+    .select('audit_id')
+    .where('chain_id', 'is', null)
+    .where('at', '>', (e) => e.selectFrom('audit_checkpoints').select((f) => f.fn.min('at').as('first')))
+    .orderBy('at')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? { row: row.audit_id, reason: 'it was inserted, because it belongs to no chain' } : null;
+}
+
+async function brokenCheckpoint(
+  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
+  counts: { checkpoints: number },
+): Promise<Broken | null> {
+  let before: Tables['audit_checkpoints'] | undefined;
+  for (;;) {
+    const rows = await db
+      .selectFrom('audit_checkpoints')
+      .selectAll()
+      .where('sequence', '>', before?.sequence ?? 0)
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute();
+    for (const checkpoint of rows) {
+      const row = `checkpoint ${checkpoint.sequence}`;
+      if (checkpoint.sequence !== (before?.sequence ?? 0) + 1)
+        return { row, reason: 'a checkpoint before it was removed' };
+      if (
+        checkpoint.previous_signature !== (before?.signature ?? '') ||
+        checkpoint.signature !== signatureOf(hashKey, checkpoint)
+      )
+        return { row, reason: 'it was changed or inserted' };
+      const missing = await missingHead(db, checkpoint);
+      if (missing) return { row, reason: missing };
+      counts.checkpoints += 1;
+      before = checkpoint;
+    }
+    if (rows.length < PAGE) return null;
+  }
+}
+
+async function missingHead(db: DbOrTx, checkpoint: Tables['audit_checkpoints']): Promise<string | null> {
+  for (const { chainId, sequence, hash } of headsOf(checkpoint)) {
+    const entry = await db
+      .selectFrom('audit')
+      .select('hash')
+      .where('chain_id', '=', chainId)
+      .where('sequence', '=', sequence)
+      .executeTakeFirst();
+    if (entry?.hash !== hash) return `entry ${sequence} of chain ${chainId}, which it names, was removed`;
+  }
+  return null;
+}
+
+async function missingCheckpoint(db: DbOrTx, signature: string): Promise<Broken | null> {
+  const row = await db
+    .selectFrom('audit_checkpoints')
+    .select('sequence')
+    .where('signature', '=', signature)
+    .executeTakeFirst();
+  return row ? null : { row: `checkpoint ${signature}`, reason: 'the end of the log was removed' };
+}
