@@ -5,6 +5,7 @@ import { addCompletion } from './cli/completion-commands.ts';
 import { addConfig } from './cli/config-commands.ts';
 import { addData } from './cli/data-commands.ts';
 import { faultLines } from './cli/faults.ts';
+import { addImport, collect } from './cli/import-command.ts';
 import { addKeys } from './cli/keys-commands.ts';
 import { addMasterKey } from './cli/master-key-commands.ts';
 import { version } from './cli/version.ts';
@@ -176,40 +177,6 @@ function addConnectors(program: Command, done: (code: number) => void): void {
   addImport(connectors, done);
 }
 
-function addImport(connectors: Command, done: (code: number) => void): void {
-  connectors
-    .command('import')
-    .description('Make a connector of an OpenAPI document (2.0, 3.0 or 3.1, JSON or YAML), or update it.')
-    .argument('<file>', 'path of the document; $ref may lead to files in its folder')
-    .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
-    .option('--id <id>', "id of the connector (default: made from the document's title)")
-    .option('--tag <tag>', 'only operations with this tag; may be repeated', collect)
-    .option('--path <path>', 'only this path; * stands for any characters; may be repeated', collect)
-    .option('--method <method>', 'only this method; may be repeated', collect)
-    .option('--accept-breaking', 'also write changes that break callers')
-    .option('--overwrite', 'replace changes that were made in connector.yaml itself')
-    .option('--dry-run', 'write nothing')
-    .option('--json', 'print the report as JSON')
-    .addHelpText('after', IMPORT_HELP)
-    .action(async (document: string, options: ImportFlags) => {
-      const { importConnector } = await import('./cli/connectors-import.ts');
-      const { folderOf } = await import('./cli/connector-folder.ts');
-      const { into, id, tag, path, method, acceptBreaking, overwrite, dryRun, json } = options;
-      done(
-        await importConnector({
-          document,
-          into: folderOf(into),
-          id,
-          include: { tags: tag, paths: path, methods: method },
-          acceptBreaking: acceptBreaking === true,
-          overwrite: overwrite === true,
-          dryRun: dryRun === true,
-          json: json === true,
-        }),
-      );
-    });
-}
-
 function addRecord(connectors: Command, done: (code: number) => void): void {
   connectors
     .command('record')
@@ -263,22 +230,6 @@ interface RecordFlags {
   input?: string;
   allowWrites?: boolean;
   write?: boolean;
-}
-
-interface ImportFlags {
-  into?: string;
-  id?: string;
-  tag?: string[];
-  path?: string[];
-  method?: string[];
-  acceptBreaking?: boolean;
-  overwrite?: boolean;
-  dryRun?: boolean;
-  json?: boolean;
-}
-
-function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
 }
 
 const PROGRAM_HELP = `
@@ -363,17 +314,6 @@ Examples:
   $ gatehouse connectors record my-app.list_items --credential key.json --input '{"limit": 2}'
   $ pass show my-app | gatehouse connectors record my-app.get_item --credential - --input '{"itemId": "i1"}' --write
   $ gatehouse connectors record my-app.list_items --credential-id cred_7Ab…`;
-
-const IMPORT_HELP = `
-Prints which operations were left out and why, and which parts were approximated. A second import keeps the names of
-actions and the changes in <folder>/<id>/overlay.yaml, and prints the difference. Exit code 3: the update would break
-callers, and nothing was written.
-
-Examples:
-  $ gatehouse connectors import petstore.yaml
-  $ gatehouse connectors import petstore.yaml --into my-connectors
-  $ gatehouse connectors import api.json --into my-connectors --id crm --tag contacts --method GET
-  $ gatehouse connectors import api.json --into my-connectors --id crm --accept-breaking`;
 
 const DOCTOR_HELP = `
 Exit code 1 when something fails; warnings do not count.

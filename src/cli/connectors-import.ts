@@ -10,10 +10,10 @@ import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-fi
 import { importOpenApi, type Imported } from '../openapi/import.ts';
 import { printNextSteps, requireOwnId, writeWhole } from './connector-folder.ts';
 import { CommandError } from './faults.ts';
-import { printImport, type ImportResult } from './import-report.ts';
+import { printImport } from './import-report.ts';
 
 /** The exit code of an import that would break callers. */
-const BREAKING = 3;
+export const BREAKING = 3;
 
 export type Include = ImportNote['include'];
 
@@ -70,7 +70,7 @@ export async function importConnector(command: ImportCommand): Promise<number> {
       file,
       connectorText(imported.written, { document: basename(document), include: imported.include }),
     );
-  const result: ImportResult = { connectorId, file, written: isWritten, report: imported.report, changes };
+  const result = { connectorId, place: file, file, written: isWritten, report: imported.report, changes };
   printImport(result, { json, isBreaking, dryRun });
   if (isWritten && !existing && !json)
     printNextSteps(file, `Put your changes into ${overlayPath(file)}, which a second import keeps.`);

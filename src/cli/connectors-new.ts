@@ -34,7 +34,9 @@ export async function newConnector(id: string, { into, openapi, include }: NewCo
   requireOwnId(id);
   if (openapi === undefined) return await writeTemplate(id, file);
   if (existsSync(file))
-    throw new CommandError(`${file} exists already. To update it: gatehouse connectors import`);
+    throw new CommandError(
+      `${file} exists already. To update it: gatehouse connectors import ${openapi} --id ${id} --into ${folder}`,
+    );
   return await importConnector({ document: openapi, into: folder, id, include });
 }
 

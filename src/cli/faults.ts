@@ -1,3 +1,5 @@
+import type { JsonObject } from '../lib/json.ts';
+
 /**
  * Returns an error as lines for the operator, one for each fault. Errors that the project throws on purpose contain
  * such lines. They are recognised by their names, so that no module must be loaded to print them.
@@ -42,13 +44,15 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** A refusal of the service, with the stable code of its answer. */
+/** A refusal of the service, with the stable code and the details of its answer. */
 export class RequestRefused extends CommandError {
   readonly code: string;
+  readonly details: JsonObject;
 
-  constructor(message: string, code: string) {
+  constructor(message: string, { code, details }: { code: string; details: JsonObject }) {
     super(message);
     this.code = code;
+    this.details = details;
   }
 }
 

@@ -6,8 +6,13 @@ const MAX_LINES = 20;
 
 export interface ImportResult {
   connectorId: string;
-  file: string;
-  /** False where the file stays as it was. */
+  /** Where it is written, for people. */
+  place: string;
+  /** Path of the connector file; absent for the store. */
+  file?: string;
+  /** Number of the newest version in the store. */
+  version?: number | undefined;
+  /** False where the connector stays as it was. */
   written: boolean;
   report: Report;
   /** The difference to the earlier import; absent for the first. */
@@ -20,10 +25,11 @@ export function printImport(
   { json, isBreaking, dryRun }: { json: boolean; isBreaking: boolean; dryRun: boolean },
 ): void {
   if (json) {
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    const { place: _place, ...answer } = result;
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
     return;
   }
-  const { connectorId, file, report, changes } = result;
+  const { connectorId, report, changes } = result;
   const lines = [
     `${connectorId}: ${report.imported} of ${report.operations} operations are actions` +
       (report.notChosen > 0 ? `, ${report.notChosen} were not chosen` : ''),
@@ -36,7 +42,7 @@ export function printImport(
       report.approximated.map(({ place, what }) => `${place}: ${what}`),
     ),
     ...(changes ? changeLines(changes) : []),
-    ending(result, { isBreaking, dryRun, file }),
+    ending(result, { isBreaking, dryRun }),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -54,13 +60,13 @@ function changeLines({ added, removed, changed, breaking }: Changes): string[] {
 }
 
 function ending(
-  { written, changes }: ImportResult,
-  { isBreaking, dryRun, file }: { isBreaking: boolean; dryRun: boolean; file: string },
+  { written, changes, place }: ImportResult,
+  { isBreaking, dryRun }: { isBreaking: boolean; dryRun: boolean },
 ): string {
   if (isBreaking)
     return `Nothing was written, because callers would break. Accept that with --accept-breaking.`;
-  if (written) return changes ? `${file} is updated` : `${file} is written`;
-  return dryRun ? 'Nothing was written, because of --dry-run' : `${file} is up to date`;
+  if (written) return changes ? `${place} is updated` : `${place} is written`;
+  return dryRun ? 'Nothing was written, because of --dry-run' : `${place} is up to date`;
 }
 
 function listed(title: string, entries: string[]): string[] {

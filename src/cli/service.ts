@@ -113,7 +113,10 @@ function bodyOf({ status, text }: AnswerText, url: URL): Json {
     throw new CommandError(
       `${url.origin} answered ${status} without the JSON of a Gatehouse. Check the address.`,
     );
-  throw new RequestRefused(sentence(error, asObject(details)), String(code));
+  throw new RequestRefused(sentence(error, asObject(details)), {
+    code: String(code),
+    details: asObject(details),
+  });
 }
 
 function parsedBody(text: string): Json | undefined {

@@ -1,7 +1,7 @@
 import type { ConnectorFile } from '../connectors/format.ts';
 import { compareWithDocument, type DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
-import { importOpenApi, MEBIBYTE } from '../openapi/import.ts';
+import { importOpenApi } from '../openapi/import.ts';
 import type { Report } from '../openapi/reporter.ts';
 import { faultsOf, GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { FOR_FAULTS } from '../lib/for-faults.ts';
@@ -13,7 +13,6 @@ import { importInclude, importRequest, type ImportInclude, type ImportRequest } 
 
 /* Work that takes seconds for a large API. builds.ts runs it in a process of its own. */
 
-const MAX_DOCUMENT_BYTES = 10 * MEBIBYTE;
 /** Deepest JSON of a request; the document itself is measured again. */
 const MAX_DEPTH = 256;
 
@@ -114,7 +113,7 @@ function importDocument({ body, id, basis, today }: ImportTask): Built {
     {
       id: id ?? connectorId,
       include: openapi.include,
-      maxBytes: MAX_DOCUMENT_BYTES,
+      maxBytes: MAX_FILE_BYTES,
       previous: () => basis && { actions: requestsIn(basis), include: basis.include ?? {} },
       today,
     },

@@ -25,6 +25,8 @@ export interface Documents {
   follow(node: Node): Node;
   /** Returns the node that the `$ref` of a node leads to, over one reference; undefined where it has none. */
   target(node: Node): Node | undefined;
+  /** Returns the file of a reference in a node, read if needed. @throws GatehouseError as openDocuments(). */
+  fileOf(node: Node, path: string): Node;
 }
 
 /**
@@ -45,14 +47,17 @@ export function openDocuments(text: string, maxBytes: number, readFile: ReadFile
   };
   const root = open('', text);
 
+  const fileOf = (node: Node, path: string): Node => {
+    const file = path === '' ? node.file : relativeFile(node, path);
+    return roots.get(file) ?? open(file, readOther(node, file));
+  };
   const target = (node: Node): Node | undefined => {
     if (!isRecord(node.value)) return undefined;
     const { $ref: ref } = node.value;
     if (ref === undefined) return undefined;
     if (typeof ref !== 'string') throw new LeftOut(`${placeOf(node)}: $ref must be a text`);
-    const [path = '', pointer = ''] = splitRef(ref);
-    const file = path === '' ? node.file : relativeFile(node, path);
-    const found = nodeAt(roots.get(file) ?? open(file, readOther(node, file)), pointer);
+    const [path, pointer] = splitRef(ref);
+    const found = nodeAt(fileOf(node, path), pointer);
     if (!found) throw new LeftOut(`${placeOf(node)}: $ref "${shortened(ref)}" leads nowhere`);
     return found;
   };
@@ -79,10 +84,11 @@ export function openDocuments(text: string, maxBytes: number, readFile: ReadFile
     }
     throw new LeftOut(`${placeOf(node)}: $ref leads to itself, or over more than ${MAX_HOPS} references`);
   };
-  return { root, follow, target };
+  return { root, follow, target, fileOf };
 }
 
-function splitRef(ref: string): [path: string, pointer: string] {
+/** Returns the two parts of a reference: the path of the other document, and the pointer in it. */
+export function splitRef(ref: string): [path: string, pointer: string] {
   const hash = ref.indexOf('#');
   return hash < 0 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
 }

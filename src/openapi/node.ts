@@ -12,9 +12,14 @@ export class LeftOut extends Error {
   override readonly name = 'LeftOut';
 }
 
+/** Member of a bundled document that holds the files that it refers to, by their path. */
+export const BUNDLED_FILES = 'x-files';
+const IN_BUNDLE = new RegExp(`^/${BUNDLED_FILES}/([^/]+)(.*)$`);
+
 /** Returns the place of a node as a reference: `#/paths/~1orders`, `models/order.yml#/properties`. */
 export function placeOf({ file, pointer }: Node): string {
-  return `${file}#${pointer}`;
+  const [, bundled = '', inner = ''] = IN_BUNDLE.exec(pointer) ?? [];
+  return bundled === '' ? `${file}#${pointer}` : `${unescaped(bundled)}#${inner}`;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -46,7 +51,8 @@ export function textAt(node: Node, name: string): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-function escaped(name: string): string {
+/** Returns a name as a part of a JSON pointer. */
+export function escaped(name: string): string {
   return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
@@ -56,7 +62,7 @@ export function nodeAt(root: Node, pointer: string): Node | undefined {
   if (!pointer.startsWith('/')) return undefined;
   let at = root;
   for (const part of pointer.slice(1).split('/')) {
-    at = memberOf(at, decoded(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+    at = memberOf(at, unescaped(decoded(part)));
     if (at.value === undefined) return undefined;
   }
   return at;
@@ -69,4 +75,8 @@ export function decoded(part: string): string {
   } catch {
     return part;
   }
+}
+
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }

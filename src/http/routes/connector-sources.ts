@@ -33,8 +33,11 @@ export const connectorBody = z
   );
 export type ConnectorBody = z.output<typeof connectorBody>;
 
-/** A body over 1 MiB is an OpenAPI document, which the process of the import parses. */
-export const LARGE_IMPORT = { maxBytes: 10 * MIB, body: {} };
+/**
+ * A body over 1 MiB is an OpenAPI document, which the process of the import parses. The command line of this machine
+ * reads documents of 64 MiB.
+ */
+export const LARGE_IMPORT = { maxBytes: 10 * MIB, localMaxBytes: 65 * MIB, body: {} };
 
 const openApiReport = z
   .object({

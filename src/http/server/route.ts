@@ -117,9 +117,9 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   rawBody?: { maxBytes: number; description: string; example: string };
   /**
    * A longer body is passed on unparsed, up to `maxBytes`, because parsing it would block the event loop. `body` is
-   * then this value.
+   * then this value. `localMaxBytes`: the limit for the command line of this machine.
    */
-  largeBody?: { maxBytes: number; body: z.output<B> };
+  largeBody?: { maxBytes: number; localMaxBytes: number; body: z.output<B> };
   /** The success answer: status, description and schema. */
   success: Answer;
   /** A second success answer, for an operation with two. */
@@ -181,7 +181,7 @@ export function defineRoute<
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
         const { body, largeBody } = spec.rawBody
           ? NO_INPUT
-          : await readJson(bodyShape, request.req, spec.largeBody);
+          : await readJson(bodyShape, request.req, largeBodyOf(spec.largeBody, caller));
         const userId = await resolveUser(context, request.req, { caller, rule: spec.user });
         // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {
@@ -319,10 +319,18 @@ const NO_BODY = NOTHING.optional();
 const NO_BYTES = Buffer.alloc(0);
 const NO_INPUT = { body: undefined, largeBody: undefined };
 
+/** The body of a route with `largeBody`, and the limit for this caller. */
+type LargeBody = { maxBytes: number; body: unknown };
+
+function largeBodyOf(large: RouteFacts['largeBody'], { kind }: Caller): LargeBody | undefined {
+  if (!large) return undefined;
+  return { body: large.body, maxBytes: kind === 'local' ? large.localMaxBytes : large.maxBytes };
+}
+
 async function readJson(
   schema: z.ZodType,
   req: IncomingMessage,
-  large: RouteFacts['largeBody'],
+  large: LargeBody | undefined,
 ): Promise<{ body: unknown; largeBody: Buffer | undefined }> {
   const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? BODY_BYTES) : NO_BYTES;
   if (bytes.length === 0) {
