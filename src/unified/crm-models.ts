@@ -1,45 +1,46 @@
 import { z } from 'zod';
-import { address, currency, day, money, postalAddress, quantity, tags, text } from './model-parts.ts';
+import { currency, day, money, postalAddress, quantity, tags, text, texts } from './model-parts.ts';
 
 /* The unified models of customer relationship management. */
 
 export const contact = z.strictObject({
   firstName: text,
   lastName: text,
-  email: text,
-  phone: text,
+  emails: texts,
+  phones: texts,
+  companyIds: texts,
+  ownerId: text,
   jobTitle: text,
   companyName: text,
-  companyId: text,
   website: text,
-  ownerId: text,
   addresses: z.array(postalAddress).default([]),
   tags,
 });
 
 export const company = z.strictObject({
-  companyName: text,
+  name: text,
   domain: text,
+  phones: texts,
+  addresses: z.array(postalAddress).default([]),
   website: text,
-  phone: text,
   industry: text,
   employees: quantity,
   description: text,
   ownerId: text,
-  address,
   tags,
 });
 
 export const deal = z.strictObject({
-  dealName: text,
+  name: text,
   amount: money,
   currency,
-  dealStatus: z.enum(['open', 'won', 'lost']).nullable().default(null),
   stage: text,
+  status: z.enum(['open', 'won', 'lost']).nullable().default(null),
+  closeDate: day,
+  contactIds: texts,
+  companyIds: texts,
   pipeline: text,
   probability: quantity,
-  closeDate: day,
   description: text,
   ownerId: text,
-  companyId: text,
 });

@@ -7,6 +7,8 @@ import { z } from 'zod';
 
 export const text = z.string().nullable().default(null);
 
+export const texts = z.array(z.string()).default([]);
+
 /** `12.50`; never a number, which cannot hold every amount. */
 export const money = z
   .string()
@@ -28,7 +30,7 @@ export const day = z.iso.date('must be a day such as 2026-11-30').nullable().def
 /** A moment in UTC: `2026-11-30T12:00:00.000Z`. */
 export const moment = z.iso.datetime('must be a time such as 2026-11-30T12:00:00Z').nullable().default(null);
 
-export const tags = z.array(z.string()).default([]);
+export const tags = texts;
 
 export const postalAddress = z
   .strictObject({

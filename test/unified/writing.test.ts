@@ -31,22 +31,22 @@ unified:
     get: { action: get_person, param: personId }
     create:
       action: add_person
-      members: [lastName, email, addresses.city]
+      members: [lastName, emails, addresses.city]
       required: [lastName]
       id: created.id
-      map: '{"name": lastName, "mail": email, "cities": addresses ? [addresses.city]}'
+      map: '{"name": lastName, "mail": emails[0], "cities": addresses ? [addresses.city]}'
     update:
       action: change_person
-      members: [lastName, email]
+      members: [lastName, emails]
       param: personId
-      map: '{"name": lastName, "mail": email}'
+      map: '{"name": lastName, "mail": emails = [] ? null : emails[0]}'
     remoteId: id
-    map: '{"lastName": name, "email": mail, "addresses": [cities.{"city": $}]}'
+    map: '{"lastName": name, "emails": [mail[$ != null]], "addresses": [cities.{"city": $}]}'
   crm/deals:
     list: list_people
     get: { action: get_person, param: personId }
     remoteId: id
-    map: '{"dealName": name}'
+    map: '{"name": name}'
 `;
 
 let app: FileApp;
@@ -85,14 +85,14 @@ const update = (id: string, body: object) => app.service.call('PATCH', at(id), {
 test('a record is created from its unified form, and returned as the app stored it', async () => {
   const made = await create({
     lastName: 'Lovelace',
-    email: 'ada@example.com',
+    emails: ['ada@example.com'],
     addresses: [{ city: 'London' }, { city: 'Paris' }],
   });
   expect(made.status).toBe(201);
   expect(made.body).toMatchObject({
     remoteId: '7',
     lastName: 'Lovelace',
-    email: 'ada@example.com',
+    emails: ['ada@example.com'],
     firstName: null,
     raw: { id: 7, cities: ['London', 'Paris'] },
   });
@@ -109,16 +109,16 @@ test('internal actions serve a model, and callers cannot call them', async () =>
   expect([called.status, called.text('code')]).toEqual([404, 'action_not_found']);
 });
 
-test('an update changes the given members, and null empties one', async () => {
-  const made = await create({ lastName: 'Lovelace', email: 'ada@example.com' });
+test('an update changes the given members, and an empty list empties one', async () => {
+  const made = await create({ lastName: 'Lovelace', emails: ['ada@example.com'] });
   const renamed = await update(made.text('id'), { lastName: 'King' });
-  expect([renamed.status, renamed.at('lastName'), renamed.at('email')]).toEqual([
+  expect([renamed.status, renamed.at('lastName'), renamed.at('emails')]).toEqual([
     200,
     'King',
-    'ada@example.com',
+    ['ada@example.com'],
   ]);
-  const emptied = await update(made.text('id'), { email: null });
-  expect([emptied.at('lastName'), emptied.at('email')]).toEqual(['King', null]);
+  const emptied = await update(made.text('id'), { emails: [] });
+  expect([emptied.at('lastName'), emptied.at('emails')]).toEqual(['King', []]);
   const sent = app.seen.filter(({ method }) => method === 'PATCH').map(({ body }) => JSON.parse(body));
   expect(sent).toEqual([{ name: 'King' }, { mail: null }]);
 });
@@ -132,7 +132,7 @@ test.each([
     'addresses.address1',
   ],
   ['a value of the wrong type', { lastName: 7 }, 'lastName'],
-  ['a required member that is absent', { email: 'ada@example.com' }, 'lastName'],
+  ['a required member that is absent', { emails: ['ada@example.com'] }, 'lastName'],
   ['a required member that is null', { lastName: null }, 'lastName'],
   ['an empty record', {}, ''],
   ['a list that the connector cannot empty', { lastName: 'L', addresses: [] }, 'addresses'],
@@ -144,7 +144,7 @@ test.each([
 });
 
 test('a value that the action does not accept is refused', async () => {
-  const answer = await create({ lastName: 'L', email: 'not an address' });
+  const answer = await create({ lastName: 'L', emails: ['not an address'] });
   expect([answer.status, answer.text('code')]).toEqual([400, 'invalid_request']);
   expect(app.seen).toEqual([]);
 });
@@ -189,7 +189,7 @@ test('a record of another connection, and one that is gone, are not found', asyn
 });
 
 test('a model without writes says so', async () => {
-  const answer = await app.service.call('POST', at('', 'crm/deals'), { body: { dealName: 'Tea' } });
+  const answer = await app.service.call('POST', at('', 'crm/deals'), { body: { name: 'Tea' } });
   expect([answer.status, answer.text('code')]).toEqual([400, 'invalid_request']);
   expect(answer.text('error')).toContain('cannot create crm/deals of App');
 });
@@ -224,18 +224,18 @@ test('connectors check plays examples of writes', async () => {
   const examples = (given: string, input: string) => ({
     'app/examples.yaml': `writes: [{ scope: crm/contacts, write: create, given: ${given}, input: ${input} }]\n`,
   });
-  const good = examples('{ lastName: King, email: k@example.com }', '{ name: King, mail: k@example.com }');
-  const unused = FILE.replace('"mail": email, "cities"', '"cities"');
+  const good = examples('{ lastName: King, emails: [k@example.com] }', '{ name: King, mail: k@example.com }');
+  const unused = FILE.replace('"mail": emails[0], "cities"', '"cities"');
   const told = async (file: string, files: Record<string, string>) =>
     (await faultsOfFile(file, files)).filter((fault) => fault.includes('writes'));
   expect(await told(FILE, good)).toEqual([]);
   expect(await told(FILE, examples('{ lastName: King }', '{ name: Queen }'))).toEqual([
     expect.stringContaining('input: should be {"name":"Queen"}, is {"name":"King"}'),
   ]);
-  expect(await told(unused, examples('{ lastName: King, email: k@example.com }', '{ name: King }'))).toEqual([
-    expect.stringContaining('given.email: changes nothing in the input of the action'),
-  ]);
-  expect(await told(FILE, examples('{ lastName: King, email: none }', '{ name: King, mail: none }'))).toEqual(
-    [expect.stringContaining('input.mail')],
-  );
+  expect(
+    await told(unused, examples('{ lastName: King, emails: [k@example.com] }', '{ name: King }')),
+  ).toEqual([expect.stringContaining('given.emails: changes nothing in the input of the action')]);
+  expect(
+    await told(FILE, examples('{ lastName: King, emails: [none] }', '{ name: King, mail: none }')),
+  ).toEqual([expect.stringContaining('input.mail')]);
 });
