@@ -6,6 +6,7 @@ import { withFragments } from './fragments.ts';
 import { merged, setsMember, type Overlay } from './overlay.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
+import { yamlFaults } from './yaml-faults.ts';
 import { faultsOf, thrownMessage } from '../lib/errors.ts';
 import { FOR_FAULTS } from '../lib/for-faults.ts';
 
@@ -127,14 +128,7 @@ export function parseYaml(text: string, file: string): { value: unknown; lineOf:
     version: '1.2',
     prettyErrors: false,
   });
-  if (document.errors.length > 0) {
-    return faulty(
-      document.errors.map((error) => {
-        const { line, col } = lines.linePos(error.pos[0]);
-        return { file, line, path: '', rule: `line ${line}, column ${col}: ${error.message}` };
-      }),
-    );
-  }
+  if (document.errors.length > 0) return faulty(yamlFaults(document.errors, lines, file));
   if (!isMap(document.contents)) return faulty([{ file, path: '', rule: 'must be a YAML mapping' }]);
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });

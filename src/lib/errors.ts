@@ -163,16 +163,31 @@ export function faultsOf(issues: readonly z.core.$ZodIssue[], below = ''): Fault
   return issues.flatMap((issue) => {
     const at = [below, ...issue.path].filter((part) => part !== '').join('.');
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
+      const rules = issue.message.startsWith(UNKNOWN_MEMBER) ? issue.message.split('\n') : [];
+      return issue.keys.map((key, index) => ({
         field: (at ? `${at}.${key}` : key).slice(0, MAX_FIELD),
-        rule: issue.message.startsWith(UNKNOWN_MEMBER) ? issue.message : UNKNOWN_MEMBER,
+        rule: rules[index] ?? UNKNOWN_MEMBER,
       }));
     }
+    const meant = issue.code === 'invalid_union' ? meantForm(issue) : undefined;
+    if (meant) return faultsOf(meant, at);
     const [ofKey] = issue.code === 'invalid_key' ? issue.issues : [];
     if (ofKey) return [{ field: at.slice(0, MAX_FIELD), rule: ofKey.message }];
     const isMissing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
     return [{ field: at || '(whole)', rule: isMissing ? 'is required' : issue.message }];
   });
+}
+
+/**
+ * Returns the issues of the one form of a union that has the type of the value; undefined where the union has a message
+ * of its own, or several forms have that type.
+ */
+function meantForm({ errors, message }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  if (message !== 'Invalid input') return undefined;
+  const forms = errors.filter((issues) =>
+    issues.every(({ code, path }) => code !== 'invalid_type' || path.length > 0),
+  );
+  return forms.length === 1 ? forms[0] : undefined;
 }
 
 /** Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. */

@@ -1,16 +1,38 @@
 import { z } from 'zod';
 import { UNKNOWN_MEMBER } from './errors.ts';
+import { didYouMean } from './words.ts';
 
 /** The longest list of known members in a fault. */
 const MAX_KNOWN = 30;
 
-/** Options of safeParse() for faultsOf(): it needs the input, and names the known members where one is unknown. */
+/**
+ * Options of safeParse() for faultsOf(): it needs the input. A fault of an unknown member proposes the nearest known
+ * one, else it lists them. Several unknown members have a line each, in their order.
+ */
 export const FOR_FAULTS = {
   reportInput: true,
   error: (issue: z.core.$ZodRawIssue): string | undefined => {
+    if (issue.code === 'invalid_type') return typeRule(issue.expected, issue.input);
     if (issue.code !== 'unrecognized_keys') return undefined;
     const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-    const isShort = known.length > 0 && known.length <= MAX_KNOWN;
-    return isShort ? `${UNKNOWN_MEMBER}; known: ${known.join(', ')}` : UNKNOWN_MEMBER;
+    return issue.keys.map((key) => unknownRule(key, known)).join('\n');
   },
 };
+
+function unknownRule(key: string, known: readonly string[]): string {
+  const proposal = didYouMean(key, known);
+  if (proposal !== '') return `${UNKNOWN_MEMBER}.${proposal}`;
+  const isShort = known.length > 0 && known.length <= MAX_KNOWN;
+  return isShort ? `${UNKNOWN_MEMBER}; known: ${known.join(', ')}` : UNKNOWN_MEMBER;
+}
+
+/** Returns the rule for a text or number of the wrong type; undefined for other types. */
+function typeRule(expected: string, input: unknown): string | undefined {
+  if (expected === 'string' && (typeof input === 'number' || typeof input === 'boolean'))
+    return `must be a text: write "${input}" in quotes`;
+  if (expected === 'array' && input !== undefined && typeof input !== 'object') return 'must be a list';
+  const isNumber = expected === 'number' || expected === 'int';
+  if (isNumber && typeof input === 'string' && input.trim() !== '' && Number.isFinite(Number(input)))
+    return `must be a number: write ${Number(input)} without quotes`;
+  return undefined;
+}

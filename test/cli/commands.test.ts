@@ -196,7 +196,7 @@ test('connectors check names file, path and rule of every fault', async () => {
   expect(misspelt.code).toBe(1);
   expect(misspelt.err.trim().split('\n').sort()).toEqual([
     `${file}:1: website: is required`,
-    `${file}:${lineOf('idempotencyHeader:')}: idempotencyHeeder: is not a known member`,
+    `${file}:${lineOf('idempotencyHeader:')}: idempotencyHeeder: is not a known member. Did you mean "idempotencyHeader"?`,
     `${file}:${lineOf('website:')}: web: is not a known member`,
   ]);
 

@@ -268,6 +268,45 @@ describe('a fault is reported with file, path and rule', () => {
     expect(message).toContain(sentence);
   });
 
+  test.each([
+    [
+      '    request: GET /orders\n',
+      '\trequest: GET /orders\n',
+      '19: line 19, column 1: is indented with a tab. Indent with spaces',
+    ],
+    ['    request: GET /orders\n', '   request: GET /orders\n', 'Begin all of them at the same column'],
+    ['Lists orders.', 'Lists orders: all of them.', 'Quote the text that holds it'],
+    [
+      'name: Shop\n',
+      'name: Shop\nname: Twice\n',
+      '4: line 4, column 1: repeats a member of the same mapping. Remove one of the two',
+    ],
+    [
+      'title: Written for the tests',
+      'title: 2026',
+      '7: sources.0.title: must be a text: write "2026" in quotes',
+    ],
+    ['in: header, name: X-Key', 'in: header, name: true', 'must be a text: write "true" in quotes'],
+    ['categories: [commerce]', 'categories: commerce', '5: categories: must be a list'],
+    [
+      'name: Shop\n',
+      'name: Shop\ntimeoutSeconds: "30"\n',
+      '4: timeoutSeconds: must be a number: write 30 without quotes',
+    ],
+    ['baseUrl: https', 'baseURL: https', '8: baseURL: is not a known member. Did you mean "baseUrl"?'],
+  ])('%j → %j names the line and the remedy', (from, to, sentence) => {
+    const lines = faultOf(GOOD.replace(from, to)).split('\n');
+    expect(lines).toContainEqual(expect.stringContaining(sentence));
+    expect(lines.length).toBeLessThan(3);
+  });
+
+  test('a member of one form of several is named', () => {
+    const text = GOOD.replace('limitParam: limit, offsetParam', 'limitParm: limit, offsetParam');
+    expect(faultOf(text)).toContain(
+      'paging.pages.limitParm: is not a known member. Did you mean "limitParam"?',
+    );
+  });
+
   test('all faults of a file are reported together', () => {
     const message = faultOf(
       GOOD.replace('paging: pages', 'paging: other').replace('probe: list_orders', 'probe: nothing'),

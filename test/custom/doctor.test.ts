@@ -53,7 +53,7 @@ test(
         name: 'stored connectors',
         state: 'fail',
         found: expect.stringMatching(
-          /^notes of development \(version 1\) is left out: .*actions\.list_notes\.reqest: is not a known member \(line 12\)/,
+          /^notes of development \(version 1\) is left out: .*actions\.list_notes\.reqest: is not a known member\. Did you mean "request"\? \(line 12\)/,
         ),
         fix: 'Correct these fields with PUT /api/connectors/notes, or remove it with DELETE.',
       },
