@@ -97,7 +97,7 @@ export async function openContext(
     const { keys, hashKey } = await unlockStore(config, { store, clock, log });
     const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
     const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
-    const executions = createExecutionLog({ db, clock, log });
+    const executions = createExecutionLog({ db, clock, log, keys });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log, telemetry, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },

@@ -16,17 +16,21 @@ import type { Credential } from '../credentials/credential.ts';
 import { openCredential } from '../credentials/sealed-values.ts';
 import { judgeFailure } from '../credentials/refusal.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
-import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import type { Secret } from '../lib/secret.ts';
 import { restricted } from '../servers/access.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
+import { secretValues } from '../upstream/authentication.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
+import { isDenial, outcomeOf } from './call-outcome.ts';
 import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
 import { runOnce } from './idempotency.ts';
+import { payloadOf } from './payloads.ts';
 import { projectFields } from './projection.ts';
 import { assertReads, completed, withFilled, type Denies } from './reads.ts';
 import { afterSteps } from './follow-up-steps.ts';
@@ -111,6 +115,8 @@ export type ExecuteContext = Pick<
 /** Facts of a run so far, for its record. */
 interface Facts {
   action?: Action;
+  /** The secret values of the credential. */
+  secrets?: readonly Secret[];
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
 }
@@ -131,11 +137,11 @@ export function executeAction(context: ExecuteContext, request: ExecuteRequest):
 async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const started = performance.now();
   const facts: Facts = {};
-  const recordEnd = (error?: GatehouseError) =>
-    record(context, request, { facts, durationMs: performance.now() - started, error });
+  const recordEnd = (error?: GatehouseError, result?: ExecuteResult) =>
+    record(context, request, { facts, durationMs: performance.now() - started, error, result });
   try {
     const result = await run(context, request, facts);
-    await recordEnd();
+    await recordEnd(undefined, result);
     return request.fields ? selected(result, request.fields) : result;
   } catch (thrown) {
     await recordEnd(publicError(thrown));
@@ -238,10 +244,9 @@ async function callThirdParty(
     if (!credential) return await send(context, request, { call, facts });
     return await withFreshTokens(context, { connector, credential }, (fresh) => {
       facts.credential = fresh;
-      return send(context, request, {
-        call: { ...call, credential: openCredential(context, connector, fresh) },
-        facts,
-      });
+      const opened = openCredential(context, connector, fresh);
+      facts.secrets = secretValues(connector, opened);
+      return send(context, request, { call: { ...call, credential: opened }, facts });
     });
   } catch (error) {
     if (error instanceof GatehouseError) facts.upstreamStatus = statusIn(error) ?? facts.upstreamStatus;
@@ -345,10 +350,18 @@ function statusIn({ details }: GatehouseError): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
+/** The end of a run. */
+interface End {
+  facts: Facts;
+  durationMs: number;
+  error: GatehouseError | undefined;
+  result: ExecuteResult | undefined;
+}
+
 async function record(
   { executions, telemetry, catalog }: ExecuteContext,
   request: ExecuteRequest,
-  { facts, durationMs, error }: { facts: Facts; durationMs: number; error: GatehouseError | undefined },
+  { facts, durationMs, error, result }: End,
 ): Promise<void> {
   const rule = isDenial(error) ? error.details?.['rule'] : undefined;
   const execution = {
@@ -368,23 +381,7 @@ async function record(
   };
   const { environment, connectorId, actionId } = request;
   countAction(telemetry, facts.action ?? catalog.action(environment, connectorId, actionId), execution);
-  if (facts.action === undefined || facts.action.effect === 'read') executions.append(execution);
-  else await executions.commit(execution);
+  const payload = await payloadOf(executions.payloads, request, { ...facts, error, result });
+  if (facts.action === undefined || facts.action.effect === 'read') executions.append(execution, payload);
+  else await executions.commit(execution, payload);
 }
-
-function outcomeOf(error: GatehouseError | undefined): 'succeeded' | 'failed' | 'denied' {
-  if (!error) return 'succeeded';
-  return isDenial(error) ? 'denied' : 'failed';
-}
-
-/** Returns whether a rule of the operator refused the call; `details.rule` names it. */
-function isDenial(error: GatehouseError | undefined): error is GatehouseError {
-  return error !== undefined && DENIALS.has(error.code);
-}
-
-const DENIALS = new Set<ErrorCode>([
-  'restricted',
-  'confirmation_required',
-  'confirmation_declined',
-  'confirmation_too_large',
-]);

@@ -34,6 +34,7 @@ const EXPIRIES: Expiry[] = [
     ttlMs: EXECUTIONS_TTL_MS,
     environment,
   })),
+  { table: 'execution_payloads', key: ['execution_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
   { table: 'results', key: ['result_id'], column: 'expires_at', ttlMs: 0 },
@@ -44,7 +45,7 @@ const EXPIRIES: Expiry[] = [
 ];
 
 /**
- * Deletes expired rows: executions, answers of idempotency keys, positions in lists, large results, confirmation
+ * Deletes expired rows: executions, their payloads, answers of idempotency keys, positions in lists, large results, confirmation
  * tokens, notes of changes, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {

@@ -1,15 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
-import { MINUTE, SECOND } from '../lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables, DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
+import { boundTo } from '../store/sealed-columns.ts';
+import { createPayloadPolicy, type Payload, type PayloadPolicy } from './payloads.ts';
 import { deleteOldRows } from './execution-retention.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 
-/** One decision: who requested which action, whether it was allowed, and how it ended. Never a payload. */
+/** One decision: who requested which action, whether it was allowed, and how it ended. */
 export interface Execution {
   environment: Environment;
   requestId: string;
@@ -34,13 +36,15 @@ export interface Execution {
  * synced commit, and in a batch a tenth of it.
  */
 export interface ExecutionLog extends AsyncDisposable {
-  /** Adds a row, which is written within 50 ms. */
-  append(execution: Execution): void;
+  /** Returns which payloads an environment stores. */
+  readonly payloads: PayloadPolicy;
+  /** Adds a row, which is written within 50 ms, with its payload where there is one. */
+  append(execution: Execution, payload?: Payload): void;
   /**
    * Resolves when the row is committed. It also resolves when the store fails, which is logged, so that the answer
    * still reaches the caller.
    */
-  commit(execution: Execution): Promise<void>;
+  commit(execution: Execution, payload?: Payload): Promise<void>;
   /** Writes the waiting rows. */
   flush(): Promise<void>;
   /** Writes the waiting rows, and stops. */
@@ -57,25 +61,43 @@ const USED_MS = MINUTE;
 const MAX_USED = 10_000;
 const SWEEP_MS = 10 * MINUTE;
 
+/** Waiting rows beyond which payloads are dropped, because a row with its payload may take 170 KiB. */
+const MAX_WAITING_PAYLOADS = 500;
+
 type Row = Tables['executions'];
+type PayloadRow = Tables['execution_payloads'];
+/** A row that waits to be written. */
+interface Waiting {
+  row: Row;
+  payload: PayloadRow | undefined;
+}
+
+const insertPayloads = manyRows((db, rows: PayloadRow[]) => db.insertInto('execution_payloads').values(rows));
 const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
 
-export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): ExecutionLog {
+export function createExecutionLog({
+  db,
+  clock,
+  log,
+  keys,
+}: Pick<Base, 'db' | 'clock' | 'log' | 'keys'>): ExecutionLog {
   // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
   const lines = log.child({}, { redact: [] });
-  let waiting: Row[] = [];
+  let waiting: Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
   /** The batch that is being written, and at most one further flush after it. */
   let writing: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const usedAt = new LRUCache<string, number>({ max: MAX_USED });
 
-  const add = (execution: Execution): void => {
+  const add = (execution: Execution, payload: Payload | undefined): void => {
     if (waiting.length >= MAX_WAITING) {
       const lost = waiting.splice(0, MAX_WAITING / 10).length;
       log.error({ lost }, 'executions dropped: the store does not accept them');
     }
-    waiting.push(toRow(execution, clock.now()));
+    const row = toRow(execution, clock.now());
+    const isStored = payload !== undefined && waiting.length < MAX_WAITING_PAYLOADS;
+    waiting.push({ row, payload: isStored ? toPayloadRow(keys, row, payload) : undefined });
     lines.info(factsOf(execution), 'action');
   };
 
@@ -102,9 +124,11 @@ export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock'
     const batch = waiting;
     if (batch.length === 0) return;
     waiting = [];
-    const used = newlyUsed(batch, usedAt, clock.now());
+    const rows = batch.map(({ row }) => row);
+    const payloads = batch.map(({ payload }) => payload).filter((one) => one !== undefined);
+    const used = newlyUsed(rows, usedAt, clock.now());
     try {
-      await writeRows(db, batch, used);
+      await writeRows(db, { rows, payloads }, used);
       for (const [credentialId, at] of used) usedAt.set(credentialId, at);
     } catch (error) {
       log.error({ err: error, rows: batch.length }, 'executions not written, will retry');
@@ -131,12 +155,13 @@ export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock'
   };
 
   return {
-    append(execution) {
-      add(execution);
+    payloads: createPayloadPolicy({ db, clock, log }),
+    append(execution, payload) {
+      add(execution, payload);
       schedule(BATCH_MS);
     },
-    commit(execution) {
-      add(execution);
+    commit(execution, payload) {
+      add(execution, payload);
       return flush();
     },
     flush,
@@ -189,13 +214,28 @@ function newlyUsed(batch: Row[], usedAt: LRUCache<string, number>, now: number):
   return used;
 }
 
-async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
+function toPayloadRow(keys: Base['keys'], row: Row, { input, output, days }: Payload): PayloadRow {
+  return {
+    execution_id: row.execution_id,
+    user_id: row.user_id,
+    sealed: keys.sealJson({ input, output }, boundTo('execution_payloads.sealed', row)),
+    expires_at: row.at + days * DAY,
+  };
+}
+
+async function writeRows(
+  db: Db,
+  { rows, payloads }: { rows: Row[]; payloads: PayloadRow[] },
+  used: ReadonlyMap<string, number>,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       // SQLite runs on this thread. Other requests run between two parts instead of waiting for all of them.
       if (at > 0) await new Promise((next) => setImmediate(next));
       await insertExecutions(db, tx, rows.slice(at, at + ROWS_AT_ONCE));
     }
+    for (let at = 0; at < payloads.length; at += ROWS_AT_ONCE)
+      await insertPayloads(db, tx, payloads.slice(at, at + ROWS_AT_ONCE));
     // All processes update in one order, so that two never wait for each other's rows.
     for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx

@@ -39,6 +39,8 @@ export const parameter = z
     contentType: mediaType.optional(),
     /** The name of a file without one. */
     filename: z.string().min(1).max(200).optional(),
+    /** The value is confidential, such as a password: stored inputs of calls have `[redacted]` in its place. */
+    sensitive: z.literal(true).optional(),
     /** Description of the value for callers, with unit and format. */
     description: text(1000).optional(),
   })

@@ -162,6 +162,8 @@ function newEngine(options: Options = {}): Engine {
     code: { ...options.code, regExp: Object.assign(regExp, { code: 'linear' }) },
   });
   addFormats.default(ajv);
+  // An annotation for stored inputs and outputs (src/actions/redact.ts).
+  ajv.addKeyword({ keyword: 'sensitive', schemaType: 'boolean' });
   // The expression of ajv-formats takes time that is quadratic in the text.
   ajv.addFormat('url', isUrl);
   // A file in `input`: its content arrives as an object, checked where it is read.

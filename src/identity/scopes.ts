@@ -29,6 +29,7 @@ export const SCOPES = {
   'workflows:install': 'Install, change and uninstall workflows for end users',
   'workflows:run': 'Start, read, cancel and retry runs of workflows',
   'executions:read': 'Read the record of executions',
+  'payloads:read': 'Read the inputs and outputs of executions, where they are stored',
   'audit:read': 'Read the record of administration',
   'settings:read': 'Read the settings of the environment',
   'settings:write': 'Change the settings of the environment',

@@ -130,6 +130,8 @@ export async function deleteUser(
     .where('environment', '=', environment)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw userNotFound(userId);
+  // Executions outlive their user, and their payloads do not.
+  await db.deleteFrom('execution_payloads').where('user_id', '=', userId).execute();
   await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
 }
 

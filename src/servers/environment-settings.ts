@@ -34,6 +34,14 @@ export const settingsSchema = z.strictObject({
     )
     .max(100)
     .default([]),
+  /** Which calls of actions have their input and output stored: none, those that failed, or all. */
+  payloads: z.enum(['off', 'errors', 'all']).default('off'),
+  /** Days for which the input and output of a call are stored. A change holds for later calls. */
+  payloadDays: z
+    .int('must be a whole number from 1 to 90')
+    .min(1, 'must be a whole number from 1 to 90')
+    .max(90, 'must be a whole number from 1 to 90')
+    .default(7),
   /** The operator's application as the connect page shows it. */
   branding: z
     .strictObject({

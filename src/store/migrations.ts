@@ -27,6 +27,7 @@ import { countedStates } from './migration-metrics.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
+import { executionPayloads } from './migration-payloads.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
@@ -78,4 +79,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'counted states', up: countedStates },
   { name: 'wrapped keys', up: wrappedKeys },
   { name: 'audit chains', up: auditChains },
+  { name: 'execution payloads', up: executionPayloads },
 ];

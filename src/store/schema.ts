@@ -250,6 +250,14 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     upstream_status: number | null;
     duration_ms: number;
   };
+  execution_payloads: {
+    execution_id: string;
+    /** The user of the call; null for a call without a user. */
+    user_id: string | null;
+    /** Input and output as JSON, sealed. */
+    sealed: string;
+    expires_at: number;
+  };
   audit: {
     audit_id: string;
     environment: Environment;

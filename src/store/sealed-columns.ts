@@ -99,6 +99,12 @@ export const SEALED_COLUMNS = {
     key: ['result_id', 'page'],
     bound: ['result|{result_id}|{page}'],
   },
+  'execution_payloads.sealed': {
+    table: 'execution_payloads',
+    column: 'sealed',
+    key: ['execution_id'],
+    bound: ['payload|{execution_id}'],
+  },
   'files.sealed': { table: 'files', column: 'sealed', key: ['file_id'], bound: ['file|{file_id}'] },
   'sources.hook_sealed': {
     table: 'sources',

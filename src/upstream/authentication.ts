@@ -3,6 +3,7 @@ import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { Secret } from '../lib/secret.ts';
 import { buildBody } from './body.ts';
+import type { OpenCredential } from './open-credential.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { headerValue, setQuery, type Draft } from './request-draft.ts';
 
@@ -15,23 +16,10 @@ export async function applyAuthentication(
   call: UpstreamCall,
   { value, now }: { value: (name: string) => string; now: number },
 ): Promise<Secret[]> {
-  const { connector, credential } = call;
+  const { credential } = call;
   if (!credential || credential.scheme.type === 'none') return [];
   const { scheme } = credential;
-  const fields = 'fields' in scheme ? scheme.fields : {};
-  const captured = capturedOf(scheme);
-  const secrets = Object.entries(credential.values)
-    .filter(
-      ([name]) =>
-        SECRET_BY_NATURE.has(name) ||
-        (fields[name]?.secret ??
-          !(
-            name in connector.definition.variables ||
-            captured[name]?.secret === false ||
-            name in OPEN_BY_NATURE
-          )),
-    )
-    .map(([, secret]) => secret);
+  const secrets = secretValues(call.connector, credential);
 
   const { headers, query, body, basic } = applyOf(scheme);
   for (const [name, template] of Object.entries(headers)) {
@@ -60,6 +48,25 @@ export async function applyAuthentication(
     secrets.push(...(await signRequest(draft, scheme.sign, { value, now })).map((text) => new Secret(text)));
   }
   return secrets;
+}
+
+/** Returns the values of a credential that are secret. */
+export function secretValues(connector: UpstreamCall['connector'], credential: OpenCredential): Secret[] {
+  const { scheme } = credential;
+  const fields = 'fields' in scheme ? scheme.fields : {};
+  const captured = capturedOf(scheme);
+  return Object.entries(credential.values)
+    .filter(
+      ([name]) =>
+        SECRET_BY_NATURE.has(name) ||
+        (fields[name]?.secret ??
+          !(
+            name in connector.definition.variables ||
+            captured[name]?.secret === false ||
+            name in OPEN_BY_NATURE
+          )),
+    )
+    .map(([, secret]) => secret);
 }
 
 /** Secret fields of the schemes. A file may describe such a field again, and need not repeat that it is secret. */

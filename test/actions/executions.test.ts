@@ -7,6 +7,7 @@ import {
 } from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
+import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open-database.ts';
@@ -29,7 +30,8 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     await migrate(store, clock.now());
     logged = [];
     const log = createLog('info', { write: (line) => void logged.push(line) });
-    executions = createExecutionLog({ db: store.db, clock, log });
+    const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
+    executions = createExecutionLog({ db: store.db, clock, log, keys });
   });
   afterEach(async () => {
     await executions.close();

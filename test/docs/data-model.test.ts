@@ -45,6 +45,7 @@ const OWNERS: Record<string, string> = {
   credentials: 'credential',
   connect_sessions: 'connect session',
   servers: 'server',
+  executions: 'execution',
   results: 'result',
   files: 'file',
   sources: 'source',

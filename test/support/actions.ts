@@ -64,8 +64,8 @@ async function open(
     caFile: undefined,
   });
   const telemetry = createTelemetry();
-  const executions = createExecutionLog({ db, clock, log });
   const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
+  const executions = createExecutionLog({ db, clock, log, keys });
   return {
     config: readConfig({}),
     db,

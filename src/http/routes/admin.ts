@@ -33,6 +33,8 @@ export const settingsBody = z.strictObject({
   origins: settingsSchema.shape.origins.unwrap().optional(),
   redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
   branding: settingsSchema.shape.branding.unwrap().optional(),
+  payloads: settingsSchema.shape.payloads.unwrap().optional(),
+  payloadDays: settingsSchema.shape.payloadDays.unwrap().optional(),
   eventsAddress: z.string().min(1).nullable().optional().meta({
     description: 'An https address; null stops the events. They are signed like all deliveries.',
   }),

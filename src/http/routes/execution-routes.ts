@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { findExecution, listExecutions } from '../../actions/executions.ts';
+import { findPayload } from '../../actions/payloads.ts';
+import { holdsScope } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Tables } from '../../store/schema.ts';
@@ -72,14 +74,26 @@ export const getExecutionRoute = defineRoute({
   operationId: 'getExecution',
   tag: 'Executions',
   summary: 'Read an execution',
+  description:
+    'Has `input` and `output` where the setting `payloads` stored them and the key has the scope `payloads:read`. ' +
+    'Credentials and sensitive fields are replaced. A value over 64 KiB is the beginning of its JSON text, with a note.',
   auth: 'api_key',
   scope: 'executions:read',
   params: z.strictObject({ executionId: z.string() }),
-  success: { status: 200, description: 'The execution.', schema: execution },
+  success: {
+    status: 200,
+    description: 'The execution.',
+    schema: execution
+      .extend({ input: z.unknown().optional(), output: z.unknown().optional() })
+      .meta({ id: 'ExecutionDetails', description: 'One call of an action, with its payload.' }),
+  },
   errors: ['execution_not_found'],
   async handler({ context, caller, params: { executionId } }) {
     const row = await findExecution(context.db, caller.environment, executionId);
-    if (row) return { body: view(row) };
+    if (row) {
+      const payload = holdsScope(caller, 'payloads:read') ? await findPayload(context, executionId) : {};
+      return { body: { ...view(row), ...payload } };
+    }
     throw new GatehouseError(
       'execution_not_found',
       `There is no execution "${executionId.slice(0, 64)}". Executions are kept for 90 days.`,

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Base } from '../base.ts';
+import type { Action } from '../connectors/catalog.ts';
+import { KeyError } from '../crypto/key-ring.ts';
+import { STALE_MS } from '../identity/caller.ts';
+import type { GatehouseError } from '../lib/errors.ts';
+import { asJson, type Json, type JsonObject } from '../lib/json.ts';
+import { secretsIn } from '../lib/scrub.ts';
+import { scrubJson } from '../lib/scrub-json.ts';
+import type { Secret } from '../lib/secret.ts';
+import { createTtlCache } from '../lib/ttl-cache.ts';
+import { readSettings, type Settings } from '../servers/environment-settings.ts';
+import type { Environment } from '../store/environments.ts';
+import { boundTo } from '../store/sealed-columns.ts';
+import { redact } from './redact.ts';
+
+/** Bytes of an input, and of an output, that are stored. */
+const MAX_BYTES = 64 * 1024;
+
+/** The input and output of a call, and for how many days they are stored. */
+export interface Payload {
+  input: Json;
+  output: Json;
+  days: number;
+}
+
+/** Returns which calls of an environment have their payloads stored. A change applies within a second. */
+export type PayloadPolicy = (environment: Environment) => Promise<Pick<Settings, 'payloads' | 'payloadDays'>>;
+
+const NONE = { payloads: 'off', payloadDays: 1 } as const;
+
+export function createPayloadPolicy({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): PayloadPolicy {
+  const settings = createTtlCache<Settings>({ ttlMs: STALE_MS, max: 10, clock });
+  return async (environment) => {
+    try {
+      return await settings.get(environment, () => readSettings(db, environment));
+    } catch (error) {
+      log.error({ err: error }, 'settings not read, payload not stored');
+      return NONE;
+    }
+  };
+}
+
+/** A call that has ended. */
+interface EndedCall {
+  action?: Action;
+  secrets?: readonly Secret[];
+  error: GatehouseError | undefined;
+  result: { data: Json; pagination?: JsonObject } | undefined;
+}
+
+/** Returns what the environment stores of a call, without secrets; undefined for nothing. */
+export async function payloadOf(
+  policy: PayloadPolicy,
+  { environment, input }: { environment: Environment; input: JsonObject },
+  { action, secrets = [], error, result }: EndedCall,
+): Promise<Payload | undefined> {
+  const { payloads, payloadDays: days } = await policy(environment);
+  if (payloads === 'off' || (payloads === 'errors' && !error)) return undefined;
+  // Without an action no schema says which fields are sensitive.
+  if (!action) return undefined;
+  const { code = '', message = '', details } = error ?? {};
+  const output = error
+    ? { error: message, code, ...(details ? { details: asJson(details) } : {}) }
+    : redact({ data: result?.data ?? null, ...pagesOf(result) }, action.outputSchema);
+  return {
+    input: stored(redact(input, action.inputSchema), secrets),
+    output: stored(output, secrets),
+    days,
+  };
+}
+
+function pagesOf(result: EndedCall['result']): JsonObject {
+  return result?.pagination ? { pagination: result.pagination } : {};
+}
+
+/** Returns a value without secrets; of a long one the beginning of its JSON text, with a note. */
+function stored(value: Json, secrets: readonly Secret[]): Json {
+  const clean = scrubJson(value, secretsIn(JSON.stringify(value), secrets));
+  const bytes = Buffer.from(JSON.stringify(clean), 'utf8');
+  if (bytes.length <= MAX_BYTES) return clean;
+  const text = bytes
+    .subarray(0, MAX_BYTES)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
+  return `${text} [cut: ${MAX_BYTES} of ${bytes.length} bytes are stored]`;
+}
+
+const payloadShape = z.object({ input: z.json(), output: z.json() });
+
+/** Returns the stored input and output of an execution; an empty object where there is none, or its key is gone. */
+export async function findPayload(
+  { db, clock, keys, log }: Pick<Base, 'db' | 'clock' | 'keys' | 'log'>,
+  executionId: string,
+): Promise<{ input?: Json; output?: Json }> {
+  const row = await db
+    .selectFrom('execution_payloads')
+    .select(['execution_id', 'sealed'])
+    .where('execution_id', '=', executionId)
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst();
+  if (!row) return {};
+  try {
+    return keys.openJson(payloadShape, row.sealed, boundTo('execution_payloads.sealed', row));
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    log.error({ err: error, executionId }, 'payload not opened');
+    return {};
+  }
+}
