@@ -30,7 +30,7 @@ export const day = z.iso.date('must be a day such as 2026-11-30').nullable().def
 /** A moment in UTC: `2026-11-30T12:00:00.000Z`. */
 export const moment = z.iso.datetime('must be a time such as 2026-11-30T12:00:00Z').nullable().default(null);
 
-export const tags = texts;
+export const tags = z.array(z.string()).default([]);
 
 export const postalAddress = z
   .strictObject({
