@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, type KeyObject } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
@@ -45,7 +45,7 @@ export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
  */
 export function readMarker(config: Place): HadStore | undefined {
   const file = markerFile(config);
-  if (!exists(file)) return fromFirstKeys(config);
+  if (!existsSync(file)) return fromFirstKeys(config);
   try {
     return { ...content.parse(parseJson(readFileSync(file, 'utf8'))), file };
   } catch (error) {
@@ -60,7 +60,7 @@ function fromFirstKeys(config: Place): HadStore | undefined {
   const { home, database } = config;
   const file = firstKeysFile(config);
   const isOwn = database.kind === 'sqlite' && database.path === join(home, 'gatehouse.db');
-  return isOwn && exists(file) ? { storeId: undefined, database: placeOf(config), file } : undefined;
+  return isOwn && existsSync(file) ? { storeId: undefined, database: placeOf(config), file } : undefined;
 }
 
 /**
@@ -70,8 +70,8 @@ function fromFirstKeys(config: Place): HadStore | undefined {
  */
 export function refuseLostFile(config: Place, had: HadStore | undefined): void {
   if (config.database.kind !== 'sqlite') return;
-  const file = statSync(config.database.path, { throwIfNoEntry: false });
-  if (!file || file.size === 0) refuseLostStore(config, had);
+  const { path } = config.database;
+  if (!existsSync(path) || statSync(path).size === 0) refuseLostStore(config, had);
 }
 
 /** Refuses a database without a store where the home had one. @throws StoreError */
@@ -130,8 +130,4 @@ function placeOf({ home, database }: Place): string {
 
 function shown({ database }: Place): string {
   return database.kind === 'sqlite' ? `The database ${database.path}` : 'The database of DATABASE_URL';
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -10,6 +10,7 @@ import { writeBackup } from '../../src/backup/write-backup.ts';
 import { checkStore } from '../../src/cli/doctor-store.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
+import { readMarker } from '../../src/identity/store-marker.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-database.ts';
 import { lendDatabase, lendKept } from '../support/kept.ts';
@@ -156,6 +157,14 @@ test('a backup restores into the home that lost its store', async () => {
   rmSync(file);
   await home.start();
   expect(existsSync(home.marker)).toBe(true);
+});
+
+test('a home that is a file has no marker', async () => {
+  await using home = await newHome('sqlite');
+  const file = join(home.home, 'file');
+  writeFileSync(file, '');
+  expect(readMarker(home.configWith({ GATEHOUSE_HOME: file }))).toBe(undefined);
+  expect(await failuresOf(home.configWith({ GATEHOUSE_HOME: file }))).toEqual([]);
 });
 
 test('a marker that cannot be read is named', async () => {
