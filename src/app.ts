@@ -77,6 +77,7 @@ export async function listen(context: OpenContext): Promise<App> {
       context.stopping = true;
       clearTimeout(report);
       mcp.closeStreams();
+      await context.liveTopics.close();
       await Promise.all([
         drain(server, connections),
         keepAlive.close(),

@@ -104,6 +104,8 @@ export function readConfig(env: Environment = process.env) {
     testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
     /** The bearer token of /metrics; undefined when only the same machine may read it. */
     metricsToken: read('GATEHOUSE_METRICS_TOKEN', bearerToken, undefined),
+    /** Serves the console for operators at /console. */
+    console: read('GATEHOUSE_CONSOLE', flag, true),
     /** Requests per window on an MCP endpoint; undefined when off. */
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     /** REST calls by JWTs of one user per window; undefined when off. */

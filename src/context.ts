@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createExecutionSummaries } from './actions/execution-summary.ts';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
@@ -13,6 +14,7 @@ import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
 import type { Context as HttpContext } from './http/context.ts';
 import { createAuditLog } from './runtime/audit-log.ts';
+import { createLiveTopics } from './runtime/live-topics.ts';
 import { createLimits } from './runtime/limits.ts';
 import { createReadiness } from './runtime/readiness.ts';
 import { createCallers } from './identity/caller.ts';
@@ -128,9 +130,11 @@ export async function openContext(
       remoteSessions: createRemoteSessions(outbound, toStreams),
       remoteServers: createRemoteServers(),
       executions,
+      executionSummaries: createExecutionSummaries({ db, clock }),
       limits,
       audit,
       keyUses: createKeyUses({ db, clock, log, intervals, audit }),
+      liveTopics: createLiveTopics({ db, clock, log, intervals }),
       readiness: createReadiness({ db, clock, log }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
@@ -157,16 +161,9 @@ export async function openContext(
       },
       async close() {
         base.readiness.close();
-        await custom.close();
-        await base.remoteServers.close();
-        await base.sources.close();
-        await base.runs.close();
-        await base.expressions.close();
-        await dispatcher.close();
-        await executions.close();
-        await base.keyUses.close();
-        await audit.close();
-        await base.remoteSessions.close();
+        for (const part of [base.liveTopics, custom, base.remoteServers, base.sources]) await part.close();
+        for (const part of [base.runs, base.expressions, dispatcher, executions]) await part.close();
+        for (const part of [base.keyUses, audit, base.remoteSessions]) await part.close();
         for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
         await closeTelemetry();
         await store.close();

@@ -1,8 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { OpenContext } from './context.ts';
+import { createConsole } from './http/pages/console-page.ts';
 import { docsRoutes } from './http/pages/docs.ts';
 import { mountNotFound, mountRoutes } from './http/server/express.ts';
+import { CONSOLE_ROUTES } from './http/routes/console-routes.ts';
 import { ROUTES } from './http/routes/routes.ts';
 import { webRoutes } from './http/pages/web.ts';
 import { PACKAGE_FOLDER } from './package.ts';
@@ -14,13 +16,18 @@ const WEB_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
 );
 
+/** The console's page as `npm run build` writes it, also in a checkout. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('dist/console', PACKAGE_FOLDER));
+
 /** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
 export function createRest(context: OpenContext): RequestListener {
   const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
   routes.push(...docsRoutes(() => routes));
-  const express = mountRoutes(context, routes);
-  if (context.config.testConnectors) express.use('/sandbox/everything', createEverything());
-  if (context.config.sandbox) express.use('/sandbox', createSandbox(context));
+  const { config } = context;
+  const express = mountRoutes(context, config.console ? [...routes, ...CONSOLE_ROUTES] : routes);
+  if (config.console) express.use('/console', createConsole(context, CONSOLE_FOLDER));
+  if (config.testConnectors) express.use('/sandbox/everything', createEverything());
+  if (config.sandbox) express.use('/sandbox', createSandbox(context));
   mountNotFound(context, express);
   return express;
 }

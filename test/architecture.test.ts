@@ -135,6 +135,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   sandbox: ['lib', 'log.ts', 'package.ts'],
   web: [],
+  console: [],
   cli: ['*'],
   'app.ts': ['*'],
   'rest.ts': ['*'],
@@ -151,6 +152,7 @@ const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^sax$/, allowed: /^lib\/xml\.ts$/ },
   { package: /^age-encryption$/, allowed: /^backup\// },
   { package: /^(prom-client|@opentelemetry\/)/, allowed: /^telemetry\// },
+  { package: /^(react|react-dom|react-router|@mantine|@tabler|@tanstack)(\/|$|-)/, allowed: /^console\// },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];
 
@@ -217,7 +219,7 @@ test('only config.ts reads the environment, and only the outbound door calls fet
     const text = readFileSync(file, 'utf8');
     const found: string[] = [];
     if (name !== 'config.ts' && /process\.env\b/.test(text)) found.push(`${name}: process.env`);
-    if (!/^(lib\/outbound|web\/)/.test(name) && /(?:await|return|=|=>|\()\s*fetch\(/.test(text))
+    if (!/^(lib\/outbound|web\/|console\/)/.test(name) && /(?:await|return|=|=>|\()\s*fetch\(/.test(text))
       found.push(`${name}: fetch`);
     if (/process\.exit\(/.test(text)) found.push(`${name}: process.exit belongs to bin/`);
     return found;
@@ -279,7 +281,7 @@ function sourceFiles(folder: string): string[] {
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .flatMap((path) =>
-      statSync(path).isDirectory() ? sourceFiles(path) : path.endsWith('.ts') ? [path] : [],
+      statSync(path).isDirectory() ? sourceFiles(path) : /\.tsx?$/.test(path) ? [path] : [],
     );
 }
 test('npm run proof:sampled, a step of .ci/run, runs each test that takes a sample', () => {

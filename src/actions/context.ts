@@ -1,7 +1,9 @@
 import type { Context as Credentials } from '../credentials/context.ts';
+import type { ExecutionSummaries } from './execution-summary.ts';
 import type { ExecutionLog } from './executions.ts';
 
 /** The parts that actions use. */
 export interface Context extends Credentials {
   readonly executions: ExecutionLog;
+  readonly executionSummaries: ExecutionSummaries;
 }

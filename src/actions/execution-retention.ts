@@ -41,12 +41,13 @@ const EXPIRIES: Expiry[] = [
   { table: 'changes', key: ['change_id'], column: 'at', ttlMs: CHANGES_TTL_MS },
   { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', ttlMs: 0 },
+  { table: 'console_sessions', key: ['session_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'connect_sessions', key: ['session_id'], column: 'expires_at', ttlMs: SESSIONS_TTL_MS },
 ];
 
 /**
  * Deletes expired rows: executions, their payloads, answers of idempotency keys, positions in lists, large results, confirmation
- * tokens, notes of changes, connect sessions, states of consents that did not return, and files.
+ * tokens, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

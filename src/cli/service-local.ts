@@ -61,6 +61,9 @@ function onlyOperator(key: string, environment: Environment): Callers {
     async fromJwt() {
       throw refusal();
     },
+    async fromSession() {
+      throw refusal();
+    },
     forget() {},
   };
 }

@@ -30,11 +30,15 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
   const demonstration = await demonstrationFor(context, keys);
   if (process.stderr.isTTY) {
     const first = isFirst ? firstKeys(config, keys, { demonstration, strong: bold }) : '';
-    process.stderr.write(`${greeting(publicUrl, bold)}${first}  Stop: Ctrl+C\n\n`);
+    process.stderr.write(`${greeting(context, bold)}${first}  Stop: Ctrl+C\n\n`);
     // The terminal has shown its content.
     if (isFirst) rmSync(file, { force: true });
   } else {
-    log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
+    const pages = {
+      docs: `${publicUrl}/docs`,
+      ...(config.console ? { console: `${publicUrl}/console` } : {}),
+    };
+    log.info({ url: publicUrl, port, ...pages }, 'listening');
     if (isFirst) writeFirstKeys(config, fileText(context, keys, demonstration));
   }
   if (!existsSync(file)) return;
@@ -43,9 +47,10 @@ export async function welcome(context: OpenContext, port: number): Promise<void>
 
 const REMINDER = 'the first API keys are still in this file; keep them elsewhere, then delete it';
 
-function fileText({ config, publicUrl }: OpenContext, keys: NewKeys, demonstration?: Demonstration): string {
+function fileText(context: OpenContext, keys: NewKeys, demonstration?: Demonstration): string {
+  const { config } = context;
   const keysAndTrial = firstKeys(config, keys, { demonstration, strong: plain });
-  return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
+  return `${greeting(context, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
 /** Makes the demonstration only together with both keys, because an operator who presets keys wants an empty store. */
@@ -70,10 +75,13 @@ function plain(text: string): string {
   return text;
 }
 
-function greeting(publicUrl: string, strong: Style): string {
+function greeting({ publicUrl, config }: OpenContext, strong: Style): string {
+  const console = config.console
+    ? `  The console is at ${strong(`${publicUrl}/console`)}: sign in with an API key\n`
+    : '';
   return `
   ${strong('Gatehouse')} ${version()} is ready at ${strong(publicUrl)}
-  The API reference is at ${publicUrl}/docs
+${console}  The API reference is at ${publicUrl}/docs
 
 `;
 }

@@ -1,4 +1,5 @@
 import type { Context as Connect } from '../connect/context.ts';
+import type { LiveTopics } from '../runtime/live-topics.ts';
 import type { Readiness } from '../runtime/readiness.ts';
 import type { Context as Identity } from '../identity/context.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
@@ -15,6 +16,8 @@ export interface Context extends Connect, Workflows, Identity, Remote {
   readonly readiness: Readiness;
   /** Returns the page of /metrics. */
   metricsPage(): Promise<MetricsPage>;
+  /** Notifications for open pages of the console. */
+  readonly liveTopics: LiveTopics;
   /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */
   readonly stopping: boolean;
   /** Returns the tools that a server lists to its clients. */

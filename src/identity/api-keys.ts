@@ -99,17 +99,26 @@ export async function rotateApiKey(context: KeyContext, environment: Environment
   return key;
 }
 
+/** A secret of a key as the store has it. */
+export interface KeySecret {
+  environment: Environment;
+  hash: string;
+}
+
+/** Returns the stored form of a well-formed key, else undefined. */
+export function secretOf({ hashKey }: Pick<Base, 'hashKey'>, text: string): KeySecret | undefined {
+  const environment = apiKeyEnvironment(text);
+  return environment && { environment, hash: hashToken(hashKey, text) };
+}
+
 /**
- * Returns the key of this text, also one that ended, or undefined. Reads the store; callers cache the result for less
- * than a second.
+ * Returns the key with this secret, also one that ended, or undefined. Reads the store; callers cache the result for
+ * less than a second.
  */
 export async function findApiKey(
-  { db, clock, hashKey }: KeyContext,
-  text: string,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  { environment, hash }: KeySecret,
 ): Promise<ApiKey | undefined> {
-  const environment = apiKeyEnvironment(text);
-  if (!environment) return undefined;
-  const hash = hashToken(hashKey, text);
   const row = await db
     .selectFrom('api_keys')
     .select(['key_id', 'hash', 'scopes', 'expires_at', 'revoked_at', 'previous_expires_at'])

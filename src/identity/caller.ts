@@ -4,7 +4,8 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Environment } from '../store/environments.ts';
-import { findApiKey, labelOfKey } from './api-keys.ts';
+import { findApiKey, labelOfKey, secretOf, type ApiKey } from './api-keys.ts';
+import { findConsoleSession } from './console-sessions.ts';
 import type { Issuers, OwnAudience } from './issuers.ts';
 import type { KeyUses } from './key-uses.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
@@ -39,6 +40,11 @@ export interface Callers {
   fromBearer(bearer: string, own?: OwnAudience): Promise<Caller>;
   /** Resolves only a JWT, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
   fromJwt(jwt: string): Promise<Caller>;
+  /**
+   * Resolves the token of a session of the console to the API key that signed in.
+   * @throws GatehouseError `unauthorized`
+   */
+  fromSession(token: string): Promise<Caller>;
   /** Clears the cache, so that a revocation by this process takes effect at once here. */
   forget(): void;
 }
@@ -49,6 +55,7 @@ export function createCallers(context: CallerContext & { issuers: Issuers }): Ca
     cached.get(own ? `${jwt} ${own.resource}` : jwt, () => jwtCaller(context, jwt, own));
   return {
     fromJwt: (jwt) => fromJwt(jwt),
+    fromSession: (token) => cached.get(`session ${token}`, () => sessionCaller(context, token)),
     forget: () => cached.clear(),
     fromBearer: (bearer, own) =>
       looksLikeJwt(bearer) ? fromJwt(bearer, own) : cached.get(bearer, () => keyCaller(context, bearer)),
@@ -92,21 +99,36 @@ function unauthorized(message: string): GatehouseError {
 }
 
 async function keyCaller(context: CallerContext, text: string): Promise<Caller> {
-  const key = await findApiKey(context, text);
+  const secret = secretOf(context, text);
+  const key = secret && (await findApiKey(context, secret));
   // An ended key gets the answer of an unknown one, so that its holder learns nothing. The operator's audit log has it.
   if (key?.ended) context.keyUses.refused(key);
-  if (!key || key.ended)
-    throw unauthorized(
-      'The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.',
-    );
-  context.keyUses.used(key);
+  if (!key || key.ended) throw unknownKey();
+  return callerOfKey(context, key, key.endsAt);
+}
+
+/** Returns the error for a key that is unknown or ended. */
+export function unknownKey(): GatehouseError {
+  return unauthorized(
+    'The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.',
+  );
+}
+
+async function sessionCaller(context: CallerContext, token: string): Promise<Caller> {
+  const session = await findConsoleSession(context, token);
+  if (!session) throw unauthorized('The session of the console has ended. Sign in again.');
+  return callerOfKey(context, session.key, session.expiresAt);
+}
+
+function callerOfKey({ keyUses }: CallerContext, key: ApiKey, endsAt: number | undefined): Caller {
+  keyUses.used(key);
   return {
     kind: 'api_key',
     environment: key.environment,
     label: labelOfKey(key.keyId),
     userId: undefined,
     scopes: key.scopes,
-    ...(key.endsAt === undefined ? {} : { endsAt: key.endsAt }),
+    ...(endsAt === undefined ? {} : { endsAt }),
   };
 }
 

@@ -47,6 +47,12 @@ export async function listKeys(
   return { keys: rows.map((row) => toRecord(row, now)), ...end };
 }
 
+/** Returns the name of a key; undefined for the key of an environment. */
+export async function findKeyName(db: DbOrTx, keyId: string): Promise<string | undefined> {
+  const row = await db.selectFrom('api_keys').select('name').where('key_id', '=', keyId).executeTakeFirst();
+  return row?.name ?? undefined;
+}
+
 /**
  * Creates a named key. It never outlives the rights of its maker.
  * @throws GatehouseError `forbidden` for a scope that the maker lacks, `key_exists`, `limit_reached`,

@@ -18,6 +18,7 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
+import { consoleSessions } from './migration-console.ts';
 import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
 import { events, manualHooks } from './migration-events.ts';
 import { files } from './migration-files.ts';
@@ -80,4 +81,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'wrapped keys', up: wrappedKeys },
   { name: 'audit chains', up: auditChains },
   { name: 'execution payloads', up: executionPayloads },
+  { name: 'console sessions', up: consoleSessions },
 ];

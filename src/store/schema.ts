@@ -38,6 +38,19 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     previous_hash: string | null;
     previous_expires_at: number | null;
   };
+  /** Signed-in browsers of the console. */
+  console_sessions: {
+    /** Hash of the cookie's value. */
+    session_hash: string;
+    environment: Environment;
+    /** The `hash` of the API key that signed in. The session ends with that secret. */
+    key_hash: string;
+    created_at: number;
+    /** Time of the last request by a person, up to a minute early; the session ends some time after it. */
+    used_at: number;
+    /** The latest end of the session, whatever its use. */
+    expires_at: number;
+  };
   signing_keys: {
     kid: string;
     public_jwk: string;

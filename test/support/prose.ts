@@ -9,7 +9,7 @@ export interface Sentence {
   isTitle: boolean;
 }
 
-const CODE = /\.(ts|js)$/;
+const CODE = /\.(tsx?|js)$/;
 const SKIPPED = new Set(['node_modules', 'dist', '.git', '.cache']);
 
 /** Reads the prose of these files and folders, from `root`. */

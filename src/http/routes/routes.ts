@@ -10,6 +10,8 @@ import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
+import { summarizeExecutionsRoute } from './execution-summary-route.ts';
+import { getOverviewRoute } from './overview-route.ts';
 import * as health from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
 import * as oauthApps from './oauth-app-routes.ts';
@@ -159,7 +161,10 @@ export const ROUTES: Route[] = [
   starters.getStarterRoute,
   starters.createFromStarterRoute,
   executions.listExecutionsRoute,
+  // Must precede the address of one execution, which would match it too.
+  summarizeExecutionsRoute,
   executions.getExecutionRoute,
+  getOverviewRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,
   keys.createKeyRoute,

@@ -46,6 +46,11 @@ export const serverFields = z.strictObject({
 const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
 export const ofServer = { ...ofServers, params: z.strictObject({ serverId: z.string() }) };
 
+/** Query parameter of answers with access tokens. */
+const token = z.enum(['true', 'false']).default('true').meta({
+  description: 'With `false`, `accessUrl` ends in *** and the audit log has no entry.',
+});
+
 const server = z
   .object({
     serverId: z.string(),
@@ -121,6 +126,7 @@ export const listServersRoute = defineRoute({
       .int()
       .min(0, 'must be a whole number from 0')
       .optional(),
+    token,
   }),
   success: {
     status: 200,
@@ -136,7 +142,11 @@ export const listServersRoute = defineRoute({
       limit: unpaged ? MAX_UNPAGED : (query.limit ?? 50),
       offset: query.offset ?? 0,
     });
-    return { body: { servers: servers.map((one) => view(context, caller, one)), count } };
+    const shown = withoutToken(caller, query.token);
+    return {
+      body: { servers: servers.map((one) => view(context, shown.caller, one)), count },
+      ...shown.reply,
+    };
   },
 });
 
@@ -147,11 +157,14 @@ export const getServerRoute = defineRoute({
   operationId: 'getServer',
   summary: 'Read an MCP server',
   scope: 'servers:read',
+  query: z.strictObject({ token }),
   success: { status: 200, description: 'The server.', schema: server },
   errors: ['server_not_found'],
   audited: true,
-  async handler({ context, caller, params: { serverId }, userId }) {
-    return { body: view(context, caller, await requireServer(context, caller, { serverId, userId })) };
+  async handler({ context, caller, params: { serverId }, query, userId }) {
+    const found = await requireServer(context, caller, { serverId, userId });
+    const shown = withoutToken(caller, query.token);
+    return { body: view(context, shown.caller, found), ...shown.reply };
   },
 });
 
@@ -240,6 +253,15 @@ async function assertUserServersOn(context: Context, caller: Caller): Promise<vo
 }
 
 /** Returns a server as the caller may see it. */
+/** Returns the caller without the scope servers:token when the query wants no token, and the facts of the reply. */
+function withoutToken(
+  caller: Caller,
+  token: 'true' | 'false',
+): { caller: Caller; reply: { unaudited?: true } } {
+  if (token === 'true') return { caller, reply: {} };
+  return { caller: { ...caller, scopes: new Set() }, reply: { unaudited: true } };
+}
+
 function view(context: Context, caller: Caller, record: McpServer): z.input<typeof server> {
   const mayReveal = caller.scopes === 'all' || caller.scopes.has('servers:token');
   const url = `${context.publicUrl}/mcp/${record.serverId}`;

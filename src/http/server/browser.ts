@@ -14,10 +14,14 @@ export function browserOf(
   { publicUrl }: Pick<Base, 'publicUrl'>,
   cookies: string | undefined,
 ): string | undefined {
-  const ours = nameAt(publicUrl);
+  return tokenOf(cookies, nameAt(publicUrl));
+}
+
+/** Returns the token in the cookie of this name; undefined without one. */
+export function tokenOf(cookies: string | undefined, wanted: string): string | undefined {
   for (const pair of (cookies ?? '').split(';')) {
     const [name = '', value = ''] = pair.trim().split('=', 2);
-    if (name === ours && VALUE.test(value)) return value;
+    if (name === wanted && VALUE.test(value)) return value;
   }
   return undefined;
 }
@@ -39,6 +43,6 @@ function nameAt(publicUrl: string): string {
   return isSecure(publicUrl) ? SECURE_NAME : PLAIN_NAME;
 }
 
-function isSecure(publicUrl: string): boolean {
+export function isSecure(publicUrl: string): boolean {
   return publicUrl.startsWith('https:');
 }

@@ -6,6 +6,7 @@ import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
 import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/visit.ts';
 import { browserOf } from './browser.ts';
+import { consoleCaller, consoleToken } from './console-cookie.ts';
 import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../lib/errors.ts';
 import { FOR_FAULTS } from '../../lib/for-faults.ts';
 import { headerText } from '../../lib/header-text.ts';
@@ -36,6 +37,10 @@ export interface RouteInput<Params, Query, Body> {
    * @throws GatehouseError as streamBytes().
    */
   streamRaw(): AsyncIterable<Buffer>;
+  /** The request itself, for checks of its headers. */
+  request: IncomingMessage;
+  /** Token of the console's session in the cookie; undefined without one. */
+  consoleToken(): string | undefined;
   /** The existing user of x-svc-userid or of the JWT; undefined when the route allows none. */
   userId: string | undefined;
   /** Address of the connected peer: of the reverse proxy where there is one. */
@@ -60,6 +65,8 @@ export interface Reply {
   headers?: Record<string, string>;
   /** Id of the target for the audit log, where the path does not hold it. */
   auditTarget?: string;
+  /** Set where the answer of an audited route reveals no token and nothing changed. */
+  unaudited?: true;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -171,6 +178,7 @@ export function defineRoute<
       const caller = await authenticate(context, spec.auth, request.req);
       if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
       let status = 500;
+      let audited = spec.audited;
       let target = auditTarget(request.params);
       try {
         if (spec.auth !== 'none')
@@ -200,6 +208,8 @@ export function defineRoute<
           largeBody,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           streamRaw: () => streamBytes(request.req, spec.rawBody?.maxBytes ?? 0),
+          request: request.req,
+          consoleToken: () => consoleToken(context, request.req),
           userId,
           peer: request.req.socket.remoteAddress ?? '',
           header: (name) => headerText(request.req, name),
@@ -207,12 +217,13 @@ export function defineRoute<
         });
         status = reply.status ?? spec.success.status;
         target ??= reply.auditTarget;
+        if (reply.unaudited) audited = false;
         return { ...reply, status };
       } catch (error) {
         if (error instanceof GatehouseError) status = error.status;
         throw error;
       } finally {
-        if (spec.audited) {
+        if (audited) {
           await context.audit.record({
             environment: caller.environment,
             requestId: request.requestId,
@@ -245,7 +256,8 @@ async function authenticate(context: Context, auth: Auth, req: IncomingMessage):
   if (auth === 'jwt_or_browser' && req.headers.authorization === undefined) {
     if (browserOf(context, req.headers.cookie) !== undefined) return NO_CALLER;
   }
-  const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
+  const session = auth.startsWith('api_key') ? await consoleCaller(context, req) : undefined;
+  const caller = session ?? (await context.callers.fromBearer(bearerOf(req.headers.authorization)));
   if (auth === 'api_key' && caller.kind === 'jwt') {
     throw new GatehouseError('forbidden', 'This operation needs an API key. A user JWT is not accepted.');
   }

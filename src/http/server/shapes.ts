@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
 /** Returns the schema of a whole number in a query string. */
-const whole = (name: string, { min, max, fallback }: { min: number; max: number; fallback: number }) =>
+export const whole = (name: string, { min, max, fallback }: { min: number; max: number; fallback: number }) =>
   z
     .string()
     .regex(/^-?\d{1,12}$/, `must be a whole number from ${min} to ${max}`)

@@ -1,0 +1,61 @@
+/* The parts of the API's answers that the console shows. `/openapi.json` describes them whole. */
+
+export interface ExecutionRecord {
+  executionId: string;
+  at: string;
+  requestId: string;
+  caller: string;
+  serverId: string | null;
+  userId: string | null;
+  connectorId: string;
+  actionId: string;
+  credentialId: string | null;
+  outcome: 'succeeded' | 'failed' | 'denied';
+  rule: string | null;
+  errorCode: string | null;
+  upstreamStatus: number | null;
+  durationMs: number;
+}
+
+interface CallCounts {
+  succeeded: number;
+  failed: number;
+  denied: number;
+  p50Ms: number | null;
+  p95Ms: number | null;
+}
+
+export interface ExecutionSummary {
+  total: CallCounts;
+  hours: (CallCounts & { at: string })[];
+}
+
+export interface Overview {
+  servers: { enabled: number; disabled: number };
+  users: { enabled: number; disabled: number };
+  credentials: { active: number; needsReconnect: number; revoked: number };
+  subscriptions: { active: number; disabled: number };
+  deliveries: { dead: number };
+  runs: { failed: number };
+}
+
+export interface ServerRecord {
+  serverId: string;
+  name: string;
+  enabled: boolean;
+}
+
+export interface UserRecord {
+  userId: string;
+  username: string;
+}
+
+export interface CredentialRecord {
+  credentialId: string;
+  userId: string;
+  connectorId: string;
+  name: string;
+  state: 'active' | 'needs_reconnect' | 'revoked';
+  reason?: string;
+  appMessage?: string;
+}

@@ -1,0 +1,94 @@
+import type { ExecutionSummary, Overview } from './api-types.ts';
+import { some } from './parts/values.tsx';
+
+/** Something that the operator should look at. */
+export interface Note {
+  text: string;
+  /** The next step. */
+  todo: string;
+  color: 'red' | 'orange' | 'gate' | 'gray';
+  /** The page that helps, and the text of its link. */
+  to?: string;
+  link?: string;
+}
+
+/** Share of failed calls from which they are a sign of trouble. */
+const MANY_FAILURES = 0.2;
+const LEAST_CALLS = 5;
+
+/** Returns what is broken, the worst first. */
+export function attentionOf(overview: Overview, summary: ExecutionSummary | undefined): Note[] {
+  const { credentials, deliveries, runs, servers, subscriptions } = overview;
+  const notes: Note[] = [];
+  const { succeeded = 0, failed = 0 } = summary?.total ?? {};
+  if (succeeded + failed >= LEAST_CALLS && failed / (succeeded + failed) >= MANY_FAILURES)
+    notes.push({
+      text: `${some(failed, 'call')} of ${succeeded + failed} failed`,
+      todo: 'Look at the reasons. Often one account or one app causes most of them.',
+      color: 'red',
+      to: '/executions?outcome=failed',
+      link: 'Failed calls',
+    });
+  if (credentials.needsReconnect > 0)
+    notes.push({
+      text: `${some(credentials.needsReconnect, 'account')} must be reconnected`,
+      todo: 'The app refuses them. Send their users a link to reconnect; ids and settings stay.',
+      color: 'red',
+    });
+  if (subscriptions.disabled > 0)
+    notes.push({
+      text: `${some(subscriptions.disabled, 'webhook subscription')} disabled`,
+      todo: 'The receiver failed for too long, or an operator disabled them. They collect nothing.',
+      color: 'red',
+    });
+  if (deliveries.dead > 0)
+    notes.push({
+      text: `${some(deliveries.dead, 'delivery').replace('deliverys', 'deliveries')} given up`,
+      todo: 'Every attempt failed. Replay them when the receiver works again.',
+      color: 'orange',
+    });
+  if (runs.failed > 0)
+    notes.push({
+      text: `${some(runs.failed, 'workflow run')} failed in the last 24 hours`,
+      todo: 'Read the step that failed, fix the cause, and retry the run.',
+      color: 'orange',
+    });
+  if (servers.disabled > 0)
+    notes.push({
+      text: `${some(servers.disabled, 'MCP server')} switched off`,
+      todo: 'Their clients are refused until they are switched on.',
+      color: 'gray',
+    });
+  return notes;
+}
+
+/** Returns what a new environment still lacks, in the order in which it is set up. */
+export function nextSteps(overview: Overview, summary: ExecutionSummary | undefined): Note[] {
+  const steps: Note[] = [];
+  if (overview.servers.enabled + overview.servers.disabled === 0)
+    steps.push({
+      text: 'Create an MCP server',
+      todo: 'POST /api/servers makes one. It decides which tools an agent sees.',
+      color: 'gate',
+    });
+  if (overview.users.enabled === 0)
+    steps.push({
+      text: 'Create an end user',
+      todo: 'POST /users makes one. Accounts of apps belong to users.',
+      color: 'gate',
+    });
+  if (overview.credentials.active === 0)
+    steps.push({
+      text: 'Connect an account',
+      todo: 'POST /users/{userId}/connect-sessions makes a link for the user. The sandbox needs no real account.',
+      color: 'gate',
+    });
+  const calls = summary ? summary.total.succeeded + summary.total.failed + summary.total.denied : undefined;
+  if (calls === 0)
+    steps.push({
+      text: 'Make the first call',
+      todo: 'Add the access URL of a server to an MCP client and ask it for something.',
+      color: 'gate',
+    });
+  return steps;
+}

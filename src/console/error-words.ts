@@ -1,0 +1,73 @@
+import type { ExecutionRecord } from './api-types.ts';
+
+interface Words {
+  title: string;
+  /** The next step. */
+  todo: string;
+}
+
+/** The meaning of each error code, and the next step of the operator. */
+const WORDS: Record<string, Words> = {
+  restricted: {
+    title: 'The server does not allow this call',
+    todo: 'If the agent should be able to do it, change the restrictions of the server. Otherwise nothing is to be done.',
+  },
+  credential_required: {
+    title: 'The user has no account of this app',
+    todo: 'Send the user a connect link, or let the agent show the link that it got.',
+  },
+  credential_ambiguous: {
+    title: 'The user has several accounts of this app',
+    todo: 'The call must name one with credentialId, or one account must be the default.',
+  },
+  credential_invalid: {
+    title: 'The account does not work any more',
+    todo: 'The user must reconnect it. The credential keeps its id.',
+  },
+  oauth_app_missing: {
+    title: 'The connector has no OAuth app in this environment',
+    todo: 'Register an OAuth app at the vendor and store its client id and secret.',
+  },
+  upstream_rejected: {
+    title: 'The app refused the input',
+    todo: 'The caller got the app’s message. Compare the input with the schema of the action.',
+  },
+  upstream_rate_limited: {
+    title: 'The app’s limit is reached',
+    todo: 'Gatehouse has already waited and repeated the call. Call less often, or ask the vendor for a higher limit.',
+  },
+  upstream_failed: {
+    title: 'The app failed',
+    todo: 'Repeat the call later. Look at the status page of the vendor.',
+  },
+  upstream_timeout: {
+    title: 'The app did not answer in time',
+    todo: 'Look in the app whether the call took effect before you repeat it.',
+  },
+  upstream_too_large: {
+    title: 'The answer is too large',
+    todo: 'Ask for fewer records, or for fewer fields.',
+  },
+  invalid_request: {
+    title: 'The input does not fit the schema of the action',
+    todo: 'The caller got the field and the rule. Agents usually correct it on their own.',
+  },
+  confirmation_required: {
+    title: 'The call waits for an agreement',
+    todo: 'It ran only if the client sent it again with the confirmation.',
+  },
+  rate_limited: {
+    title: 'A limit of Gatehouse is reached',
+    todo: 'The caller got the time of the next try.',
+  },
+};
+
+/** Returns what the end of a call means, and what to do. */
+export function errorInWords({ errorCode, outcome }: ExecutionRecord): Words {
+  const known = errorCode === null ? undefined : WORDS[errorCode];
+  if (known) return known;
+  return {
+    title: outcome === 'denied' ? 'The call was denied' : 'The call failed',
+    todo: 'The log of Gatehouse has more under the id of the request.',
+  };
+}

@@ -1,0 +1,37 @@
+import type { ServerRecord } from './api-types.ts';
+import { useRest } from './queries.ts';
+import { useScope } from './signed-in.ts';
+
+/** Returns the MCP servers, for names and filters. Empty when the key may not read them. */
+export function useServers(): ServerRecord[] {
+  const enabled = useScope('servers:read');
+  const { data } = useRest<{ servers: ServerRecord[] }>('/api/servers?token=false', { enabled });
+  return data?.servers ?? [];
+}
+
+/** Returns the name of a server; its id when it was deleted. */
+export function useServerName(): (serverId: string) => string {
+  const servers = useServers();
+  return (serverId) => servers.find((one) => one.serverId === serverId)?.name ?? serverId;
+}
+
+/** Returns a caller's label in words. */
+export function callerInWords(caller: string): string {
+  const [kind = '', id = ''] = caller.split(/:(.*)/s);
+  switch (kind) {
+    case 'key':
+      return `API key ${id.replace(/^key_/, '')}`;
+    case 'jwt':
+      return `JWT of ${id}`;
+    case 'token':
+      return 'access URL of the server';
+    case 'run':
+      return `workflow run ${id}`;
+    case 'stdio':
+      return 'stdio on this machine';
+    case 'cli':
+      return 'command line';
+    default:
+      return caller;
+  }
+}

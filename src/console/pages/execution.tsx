@@ -1,0 +1,255 @@
+import { Alert, Anchor, Button, Group, SimpleGrid, Text, ThemeIcon } from '@mantine/core';
+import {
+  IconArrowLeft,
+  IconCheck,
+  IconKey,
+  IconPlugConnected,
+  IconShieldCheck,
+  IconShieldX,
+  IconUser,
+  IconX,
+} from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link, useParams } from 'react-router';
+import type { CredentialRecord, ExecutionRecord, UserRecord } from '../api-types.ts';
+import { errorInWords } from '../error-words.ts';
+import { callerInWords, useServerName } from '../names.ts';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { duration, Id, Moment, State, When } from '../parts/values.tsx';
+import { useRest } from '../queries.ts';
+import { query } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+
+/** One call: who asked, what was decided, which account it used, what the app answered. */
+export function Execution() {
+  const { executionId = '' } = useParams();
+  const found = useRest<ExecutionRecord>(`/api/executions/${encodeURIComponent(executionId)}`);
+  const back = (
+    <Button
+      component={Link}
+      to="/executions"
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      All executions
+    </Button>
+  );
+  if (found.isPending)
+    return (
+      <Page title="Execution" actions={back}>
+        <Loading />
+      </Page>
+    );
+  if (found.isError)
+    return (
+      <Page title="Execution" actions={back}>
+        <Trouble error={found.error} again={() => void found.refetch()} />
+      </Page>
+    );
+  const call = found.data;
+  return (
+    <Page
+      title={`${call.connectorId}.${call.actionId}`}
+      lead={
+        <>
+          <State value={call.outcome} /> <When at={call.at} />, in {duration(call.durationMs)}
+        </>
+      }
+      actions={back}
+    >
+      {call.outcome !== 'succeeded' && <Reason call={call} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Section title="What happened">
+          <Story call={call} />
+        </Section>
+        <Section title="Facts">
+          <Facts call={call} />
+        </Section>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function Reason({ call }: { call: ExecutionRecord }) {
+  const words = errorInWords(call);
+  return (
+    <Alert variant="light" color={call.outcome === 'denied' ? 'orange' : 'red'} title={words.title}>
+      {words.todo}
+    </Alert>
+  );
+}
+
+function Story({ call }: { call: ExecutionRecord }) {
+  const nameOf = useServerName();
+  const isDenied = call.outcome === 'denied';
+  const reached = call.upstreamStatus !== null;
+  return (
+    <ol className="story">
+      <Step icon={<IconUser size={16} />} color="gray" title="Asked">
+        By the {callerInWords(call.caller)}
+        {call.serverId ? (
+          <>
+            , through the server <strong>{nameOf(call.serverId)}</strong>
+          </>
+        ) : (
+          ', over REST'
+        )}
+        . <Moment at={call.at} />.
+      </Step>
+      <Step
+        icon={isDenied ? <IconShieldX size={16} /> : <IconShieldCheck size={16} />}
+        color={isDenied ? 'orange' : 'green'}
+        title={isDenied ? 'Denied' : 'Allowed'}
+      >
+        {decision(call)}
+      </Step>
+      {!isDenied && (
+        <Step icon={<IconKey size={16} />} color={call.credentialId ? 'green' : 'gray'} title="Account">
+          <Account call={call} />
+        </Step>
+      )}
+      {!isDenied && (
+        <Step
+          icon={<IconPlugConnected size={16} />}
+          color={!reached ? 'gray' : (call.upstreamStatus ?? 0) < 400 ? 'green' : 'red'}
+          title="The app"
+        >
+          {reached
+            ? `Its last answer had the status ${call.upstreamStatus}.`
+            : call.outcome === 'succeeded'
+              ? 'The action needed no HTTP answer of an app.'
+              : 'It gave no HTTP answer.'}
+        </Step>
+      )}
+      <Step
+        icon={call.outcome === 'succeeded' ? <IconCheck size={16} /> : <IconX size={16} />}
+        color={call.outcome === 'succeeded' ? 'green' : isDenied ? 'orange' : 'red'}
+        title={call.outcome === 'succeeded' ? 'Succeeded' : isDenied ? 'Not run' : 'Failed'}
+      >
+        After {duration(call.durationMs)}
+        {call.errorCode && (
+          <>
+            , with <span className="mono">{call.errorCode}</span>
+          </>
+        )}
+        .
+      </Step>
+    </ol>
+  );
+}
+
+function decision(call: ExecutionRecord): ReactNode {
+  if (call.outcome !== 'denied')
+    return call.serverId
+      ? 'The restrictions of the server allow the call.'
+      : 'REST with an API key has no restrictions.';
+  return call.rule ? (
+    <>
+      By the rule <span className="mono">{call.rule}</span> of the server.
+    </>
+  ) : (
+    'Gatehouse refused the call before it ran.'
+  );
+}
+
+function Step({
+  icon,
+  color,
+  title,
+  children,
+}: {
+  icon: ReactNode;
+  color: string;
+  title: string;
+  children: ReactNode;
+}) {
+  return (
+    <li>
+      <ThemeIcon className="mark" variant="light" color={color} size={26} radius="xl" aria-hidden>
+        {icon}
+      </ThemeIcon>
+      <Text fw={600}>{title}</Text>
+      <Text size="sm" component="div">
+        {children}
+      </Text>
+    </li>
+  );
+}
+
+function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) {
+  const mayRead = useScope('credentials:read') && credentialId !== null && userId !== null;
+  const credential = useRest<CredentialRecord>(`/users/${userId}/credentials/${credentialId}`, {
+    enabled: mayRead,
+    userId: userId ?? undefined,
+  });
+  if (!credentialId) return 'No stored account was used.';
+  return (
+    <Group gap="xs">
+      {credential.data ? (
+        <>
+          <strong>{credential.data.name}</strong> <State value={credential.data.state} />
+        </>
+      ) : (
+        <span className="mono">{credentialId}</span>
+      )}
+      {credential.isError && <span>It was deleted since.</span>}
+    </Group>
+  );
+}
+
+function Facts({ call }: { call: ExecutionRecord }) {
+  const mayRead = useScope('users:read') && call.userId !== null;
+  const user = useRest<UserRecord>(`/users/${call.userId}`, { enabled: mayRead });
+  const same = query({ connectorId: call.connectorId, actionId: call.actionId });
+  return (
+    <>
+      <dl className="facts">
+        <dt>Execution</dt>
+        <dd>
+          <Id value={call.executionId} />
+        </dd>
+        <dt>Request</dt>
+        <dd>
+          <Id value={call.requestId} />
+        </dd>
+        <dt>User</dt>
+        <dd>
+          {call.userId ? (
+            <>
+              {user.data && <div>{user.data.username}</div>}
+              <Id value={call.userId} />
+            </>
+          ) : (
+            'none'
+          )}
+        </dd>
+        <dt>Server</dt>
+        <dd>{call.serverId ? <Id value={call.serverId} /> : 'none: REST'}</dd>
+        <dt>Credential</dt>
+        <dd>{call.credentialId ? <Id value={call.credentialId} /> : 'none'}</dd>
+        <dt>Caller</dt>
+        <dd>
+          <span className="mono">{call.caller}</span>
+        </dd>
+        <dt>Error code</dt>
+        <dd>{call.errorCode ? <span className="mono">{call.errorCode}</span> : 'none'}</dd>
+        <dt>App’s status</dt>
+        <dd>{call.upstreamStatus ?? 'none'}</dd>
+        <dt>Duration</dt>
+        <dd>{duration(call.durationMs)}</dd>
+      </dl>
+      <Group mt="md" gap="md">
+        <Anchor component={Link} to={`/executions${same}`} size="sm">
+          Calls of the same action
+        </Anchor>
+        {call.userId && (
+          <Anchor component={Link} to={`/executions${query({ userId: call.userId })}`} size="sm">
+            Calls of the same user
+          </Anchor>
+        )}
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,204 @@
+import { Anchor, Button, Group, Select, SegmentedControl, TextInput } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { Link } from 'react-router';
+import type { ExecutionRecord } from '../api-types.ts';
+import { useServerName, useServers } from '../names.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
+import { List, Pager, type Column } from '../parts/records.tsx';
+import { useCursor, useFilters } from '../parts/search-params.ts';
+import { duration, State, When } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { query } from '../rest-client.ts';
+
+const FILTERS = ['outcome', 'serverId', 'connectorId', 'actionId', 'userId', 'span'] as const;
+const SPANS = [
+  { value: '1', label: 'Last hour' },
+  { value: '24', label: 'Last day' },
+  { value: '168', label: 'Last 7 days' },
+];
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+/** The calls of actions, newest first, with filters in the address. */
+export function Executions() {
+  const [filters, setFilters] = useFilters(FILTERS);
+  const { cursor, next, back } = useCursor();
+  const { span, ...wanted } = filters;
+  const list = useRest<ListPage<ExecutionRecord>>(
+    `/api/executions${query({ ...wanted, from: startOf(span), cursor, limit: 50 })}`,
+    { topics: cursor === '' ? ['executions'] : [] },
+  );
+  const isFiltered = FILTERS.some((name) => filters[name] !== '');
+  const following = list.data?.pagination.nextCursor;
+
+  return (
+    <Page
+      title="Executions"
+      lead="Each call of an action, over MCP or REST: who asked, what was decided, and how it ended."
+    >
+      <Filters filters={filters} change={setFilters} />
+      <div className="card">
+        <List
+          label="Executions"
+          list={list}
+          columns={useColumns()}
+          keyOf={(row) => row.executionId}
+          empty={
+            isFiltered || back ? (
+              <Empty
+                title="No call fits these filters"
+                icon={<IconFilterOff aria-hidden />}
+                action={
+                  <Button
+                    variant="default"
+                    onClick={() => setFilters(Object.fromEntries(FILTERS.map((name) => [name, ''])))}
+                  >
+                    Remove the filters
+                  </Button>
+                }
+              >
+                Executions are kept for 90 days.
+              </Empty>
+            ) : (
+              <Empty title="No calls yet">
+                Connect an MCP client to a server, or run an action over REST. Each call appears here within
+                two seconds.
+              </Empty>
+            )
+          }
+          pager={
+            <Pager
+              back={back}
+              next={following === undefined ? undefined : () => next(following)}
+              from={back ? 'Older calls' : 'Newest calls'}
+            />
+          }
+        />
+      </div>
+    </Page>
+  );
+}
+
+function useColumns(): Column<ExecutionRecord>[] {
+  const nameOf = useServerName();
+  return [
+    {
+      label: 'Action',
+      cell: (row) => (
+        <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono" fw={600}>
+          {row.connectorId}.{row.actionId}
+        </Anchor>
+      ),
+    },
+    {
+      label: 'Outcome',
+      cell: (row) => (
+        <Group gap={6} wrap="nowrap">
+          <State value={row.outcome} />
+          {row.errorCode && row.outcome !== 'succeeded' && <span className="mono">{row.errorCode}</span>}
+        </Group>
+      ),
+    },
+    { label: 'Server', cell: (row) => (row.serverId ? nameOf(row.serverId) : 'REST') },
+    { label: 'User', cell: (row) => (row.userId ? <span className="mono">{row.userId}</span> : '–') },
+    {
+      label: 'Duration',
+      end: true,
+      cell: (row) => <span className="nowrap">{duration(row.durationMs)}</span>,
+    },
+    { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
+  ];
+}
+
+interface FilterProps {
+  filters: Record<(typeof FILTERS)[number], string>;
+  change: (changes: Partial<Record<(typeof FILTERS)[number], string>>) => void;
+}
+
+function Filters({ filters, change }: FilterProps) {
+  const servers = useServers();
+  return (
+    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      <SegmentedControl
+        aria-label="Outcome"
+        value={filters.outcome}
+        onChange={(outcome) => change({ outcome })}
+        data={[
+          { value: '', label: 'All' },
+          { value: 'succeeded', label: 'Succeeded' },
+          { value: 'failed', label: 'Failed' },
+          { value: 'denied', label: 'Denied' },
+        ]}
+      />
+      <Select
+        label="Server"
+        placeholder="All servers"
+        clearable
+        searchable
+        w={190}
+        value={filters.serverId || null}
+        onChange={(serverId) => change({ serverId: serverId ?? '' })}
+        data={servers.map(({ serverId, name }) => ({ value: serverId, label: name }))}
+        nothingFoundMessage="No such server"
+      />
+      <TypedFilter
+        label="Connector"
+        value={filters.connectorId}
+        change={(connectorId) => change({ connectorId })}
+      />
+      <TypedFilter label="Action" value={filters.actionId} change={(actionId) => change({ actionId })} />
+      <TypedFilter label="User id" value={filters.userId} change={(userId) => change({ userId })} />
+      <Select
+        label="Time"
+        placeholder="All times"
+        clearable
+        w={140}
+        value={filters.span || null}
+        onChange={(span) => change({ span: span ?? '' })}
+        data={SPANS}
+      />
+    </Group>
+  );
+}
+
+const TYPING_MS = 350;
+
+/** A filter that takes effect after a pause of typing. */
+function TypedFilter({
+  label,
+  value,
+  change,
+}: {
+  label: string;
+  value: string;
+  change: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => change(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+    // The change follows the text. Other renders must not restart the pause.
+  }, [text]);
+  return (
+    <TextInput
+      label={label}
+      w={150}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      spellCheck={false}
+      autoComplete="off"
+    />
+  );
+}
+
+/** Returns the start of a span of hours, in whole minutes, so that equal filters are one request for a while. */
+function startOf(span: string): string | undefined {
+  const hours = Number(span);
+  if (!(hours > 0)) return undefined;
+  const start = Date.now() - hours * HOUR_MS;
+  return new Date(Math.floor(start / MINUTE_MS) * MINUTE_MS).toISOString();
+}

@@ -1,0 +1,255 @@
+import { Anchor, Button, Group, SegmentedControl, SimpleGrid, Stack, Text, ThemeIcon } from '@mantine/core';
+import { IconArrowRight, IconCircleCheck, IconPointFilled } from '@tabler/icons-react';
+import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { Link } from 'react-router';
+import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.ts';
+import { attentionOf, nextSteps, type Note } from '../attention.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading, Records } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { count, duration, When } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { useSession } from '../signed-in.ts';
+
+const Charts = lazy(async () => ({ default: (await import('../parts/call-charts.tsx')).CallCharts }));
+
+const SPANS = [
+  { value: '24', label: 'Day' },
+  { value: '168', label: 'Week' },
+];
+
+/** The first page: running things, broken things, and next steps. */
+export function Start() {
+  const { environment } = useSession();
+  const [span, setSpan] = useState('24');
+  const overview = useRest<Overview>('/api/overview', { topics: ['accounts', 'runs'], everyMs: 30_000 });
+  const summary = useRest<ExecutionSummary>(`/api/executions/summary?hours=${span}`, {
+    topics: ['executions'],
+  });
+
+  return (
+    <Page title="Start" lead={`What runs in ${environment}, what is broken, and what to do next.`}>
+      {overview.isError ? (
+        <Trouble error={overview.error} again={() => void overview.refetch()} />
+      ) : (
+        overview.data && <Attention overview={overview.data} summary={summary.data} />
+      )}
+      <Section
+        title="Calls"
+        aside={
+          <SegmentedControl size="xs" aria-label="Time span" value={span} onChange={setSpan} data={SPANS} />
+        }
+      >
+        {summary.isError ? (
+          <Trouble error={summary.error} again={() => void summary.refetch()} />
+        ) : summary.data ? (
+          <Calls summary={summary.data} />
+        ) : (
+          <Loading rows={4} />
+        )}
+      </Section>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Section title="Last failures" flush>
+          <Failures />
+        </Section>
+        <Section title="In this environment">
+          {overview.data ? <Numbers overview={overview.data} /> : <Loading rows={4} />}
+        </Section>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function Attention({ overview, summary }: { overview: Overview; summary: ExecutionSummary | undefined }) {
+  const notes = attentionOf(overview, summary);
+  const steps = nextSteps(overview, summary);
+  return (
+    <SimpleGrid cols={{ base: 1, md: steps.length > 0 ? 2 : 1 }} spacing="lg">
+      <Section title="Needs attention">
+        {notes.length === 0 ? (
+          <Group gap="sm" wrap="nowrap">
+            <ThemeIcon variant="light" color="green" radius="xl" size={32}>
+              <IconCircleCheck size={20} aria-hidden />
+            </ThemeIcon>
+            <Text>Everything works. No account, subscription or run needs you.</Text>
+          </Group>
+        ) : (
+          <Notes notes={notes} />
+        )}
+      </Section>
+      {steps.length > 0 && (
+        <Section title="Next steps">
+          <Notes notes={steps} />
+        </Section>
+      )}
+    </SimpleGrid>
+  );
+}
+
+function Notes({ notes }: { notes: Note[] }) {
+  return (
+    <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+      {notes.map((note) => (
+        <Group key={note.text} component="li" gap="xs" wrap="nowrap" align="flex-start">
+          <IconPointFilled
+            size={20}
+            aria-hidden
+            style={{ flex: 'none', color: `var(--mantine-color-${note.color}-6)`, marginTop: 2 }}
+          />
+          <div>
+            <Text fw={600}>{note.text}</Text>
+            <Text size="sm" c="dimmed">
+              {note.todo}
+            </Text>
+            {note.to && (
+              <Anchor component={Link} to={note.to} size="sm">
+                {note.link}
+              </Anchor>
+            )}
+          </div>
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+function Calls({ summary }: { summary: ExecutionSummary }) {
+  const { total } = summary;
+  const all = total.succeeded + total.failed + total.denied;
+  if (all === 0)
+    return (
+      <Empty title="No calls in this time">
+        The charts fill as soon as an agent or a program calls an action. The sandbox connector needs no
+        account.
+      </Empty>
+    );
+  const tried = total.succeeded + total.failed;
+  return (
+    <Stack gap="lg">
+      <SimpleGrid cols={{ base: 2, sm: 4 }}>
+        <Figure label="Calls" value={count(all)} />
+        <Figure
+          label="Failed"
+          value={tried === 0 ? '–' : `${((total.failed / tried) * 100).toFixed(1)} %`}
+          note={count(total.failed)}
+        />
+        <Figure label="Denied" value={count(total.denied)} />
+        <Figure
+          label="Half of them within"
+          value={duration(total.p50Ms)}
+          note={`95 % within ${duration(total.p95Ms)}`}
+        />
+      </SimpleGrid>
+      <Suspense fallback={<Loading rows={6} />}>
+        <Charts hours={summary.hours} />
+      </Suspense>
+    </Stack>
+  );
+}
+
+function Figure({ label, value, note }: { label: string; value: string; note?: string }) {
+  return (
+    <div>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text fw={650} style={{ fontSize: '1.6rem', lineHeight: 1.3, fontVariantNumeric: 'tabular-nums' }}>
+        {value}
+      </Text>
+      {note && (
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+function Failures() {
+  const list = useRest<ListPage<ExecutionRecord>>('/api/executions?outcome=failed&limit=6', {
+    topics: ['executions'],
+  });
+  if (list.isPending) return <Loading rows={3} />;
+  if (list.isError)
+    return (
+      <Stack p="md">
+        <Trouble error={list.error} />
+      </Stack>
+    );
+  if (list.data.data.length === 0)
+    return (
+      <Empty title="No call has failed" icon={<IconCircleCheck aria-hidden />}>
+        Failed calls appear here with their reason.
+      </Empty>
+    );
+  return (
+    <>
+      <Records
+        label="Last failures"
+        rows={list.data.data}
+        keyOf={(row) => row.executionId}
+        columns={[
+          {
+            label: 'Action',
+            cell: (row) => (
+              <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono">
+                {row.connectorId}.{row.actionId}
+              </Anchor>
+            ),
+          },
+          { label: 'Reason', cell: (row) => <span className="mono">{row.errorCode ?? 'unknown'}</span> },
+          { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
+        ]}
+      />
+      <Group p="sm" style={{ borderTop: '1px solid var(--line)' }}>
+        <Button
+          component={Link}
+          to="/executions?outcome=failed"
+          variant="subtle"
+          size="xs"
+          rightSection={<IconArrowRight size={14} aria-hidden />}
+        >
+          All failures
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+function Numbers({ overview }: { overview: Overview }) {
+  const lines: [string, ReactNode][] = [
+    ['MCP servers', withRest(overview.servers.enabled, overview.servers.disabled, 'disabled')],
+    ['End users', withRest(overview.users.enabled, overview.users.disabled, 'disabled')],
+    [
+      'Connected accounts',
+      withRest(overview.credentials.active, overview.credentials.needsReconnect, 'to reconnect'),
+    ],
+    [
+      'Webhook subscriptions',
+      withRest(overview.subscriptions.active, overview.subscriptions.disabled, 'disabled'),
+    ],
+    ['Deliveries given up', count(overview.deliveries.dead)],
+    ['Runs failed in 24 hours', count(overview.runs.failed)],
+  ];
+  return (
+    <dl className="facts">
+      {lines.map(([label, value]) => (
+        <Line key={label} label={label} value={value} />
+      ))}
+    </dl>
+  );
+}
+
+function Line({ label, value }: { label: string; value: ReactNode }) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd style={{ fontVariantNumeric: 'tabular-nums' }}>{value}</dd>
+    </>
+  );
+}
+
+function withRest(good: number, other: number, word: string): string {
+  return other === 0 ? count(good) : `${count(good)}, and ${count(other)} ${word}`;
+}

@@ -1,0 +1,107 @@
+import '@mantine/charts/styles.css';
+import { BarChart, LineChart } from '@mantine/charts';
+import { SimpleGrid, Text } from '@mantine/core';
+import type { ExecutionSummary } from '../api-types.ts';
+import { duration } from './values.tsx';
+
+const DAY_HOURS = 24;
+/** Hours in a bar of a longer span. */
+const HOURS_A_BAR = 6;
+const HEIGHT = 240;
+
+type Hour = ExecutionSummary['hours'][number];
+
+/** Charts of calls by outcome and of their durations. The same numbers stand above them as text. */
+export function CallCharts({ hours }: { hours: Hour[] }) {
+  const bars = barsOf(hours);
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+      <figure style={{ margin: 0 }} aria-label="Calls by outcome">
+        <Text component="figcaption" size="sm" fw={600} mb="xs">
+          Calls by outcome
+        </Text>
+        <BarChart
+          h={HEIGHT}
+          data={bars}
+          dataKey="label"
+          type="stacked"
+          withLegend
+          legendProps={{ verticalAlign: 'bottom', height: 36 }}
+          series={[
+            { name: 'succeeded', label: 'Succeeded', color: 'gate.6' },
+            { name: 'failed', label: 'Failed', color: 'red.7' },
+            { name: 'denied', label: 'Denied', color: 'orange.5' },
+          ]}
+          barProps={{ isAnimationActive: false }}
+          yAxisProps={{ allowDecimals: false, width: 44 }}
+          tickLine="none"
+          gridAxis="y"
+        />
+      </figure>
+      <figure style={{ margin: 0 }} aria-label="Durations">
+        <Text component="figcaption" size="sm" fw={600} mb="xs">
+          Duration
+        </Text>
+        <LineChart
+          h={HEIGHT}
+          data={bars}
+          dataKey="label"
+          withLegend
+          legendProps={{ verticalAlign: 'bottom', height: 36 }}
+          series={[
+            { name: 'p50Ms', label: 'Half within', color: 'gate.6' },
+            { name: 'p95Ms', label: '95 % within', color: 'grape.6' },
+          ]}
+          valueFormatter={duration}
+          lineProps={{ isAnimationActive: false }}
+          yAxisProps={{ width: 64 }}
+          withDots={bars.filter(({ p50Ms }) => p50Ms !== null).length < 3}
+          connectNulls
+          curveType="monotone"
+          tickLine="none"
+          gridAxis="y"
+        />
+      </figure>
+    </SimpleGrid>
+  );
+}
+
+function barsOf(hours: Hour[]) {
+  if (hours.length <= DAY_HOURS) return hours.map((hour) => ({ ...hour, label: clockOf(hour.at) }));
+  const groups = Map.groupBy(hours, (_, index) => Math.floor(index / HOURS_A_BAR));
+  return [...groups.values()].map((group) => ({
+    label: dayOf(group[0]?.at ?? ''),
+    succeeded: sum(group, 'succeeded'),
+    failed: sum(group, 'failed'),
+    denied: sum(group, 'denied'),
+    p50Ms: weighted(group, 'p50Ms'),
+    p95Ms: weighted(group, 'p95Ms'),
+  }));
+}
+
+function sum(group: Hour[], key: 'succeeded' | 'failed' | 'denied'): number {
+  return group.reduce((total, hour) => total + hour[key], 0);
+}
+
+/** Returns the mean of the hours, weighted by their calls. */
+function weighted(group: Hour[], key: 'p50Ms' | 'p95Ms'): number | null {
+  let calls = 0;
+  let total = 0;
+  for (const hour of group) {
+    const tried = hour.succeeded + hour.failed;
+    calls += tried;
+    total += tried * (hour[key] ?? 0);
+  }
+  return calls === 0 ? null : Math.round(total / calls);
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+function clockOf(at: string): string {
+  return clock.format(new Date(at));
+}
+
+function dayOf(at: string): string {
+  return day.format(new Date(at));
+}

@@ -1,0 +1,125 @@
+import { Button, Group, Skeleton, Stack } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { ListPage } from '../queries.ts';
+import { Trouble } from './trouble.tsx';
+
+export interface Column<T> {
+  label: string;
+  cell: (row: T) => ReactNode;
+  /** Numbers stand at the end of their cell. */
+  end?: boolean;
+}
+
+interface RecordsProps<T> {
+  /** Name of the table for screen readers. */
+  label: string;
+  columns: Column<T>[];
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+}
+
+/** A table, whose rows become stacked records on narrow screens. The first column leads. */
+export function Records<T>({ label, columns, rows, keyOf }: RecordsProps<T>) {
+  return (
+    <table className="records" aria-label={label}>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.label} scope="col" className={column.end ? 'end' : undefined}>
+              {column.label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map((column, at) => (
+              <td
+                key={column.label}
+                data-label={column.label}
+                data-lead={at === 0 || undefined}
+                className={column.end ? 'end' : undefined}
+              >
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Placeholder of a table that is being read. */
+export function Loading({ rows = 5 }: { rows?: number }) {
+  return (
+    <Stack gap="xs" p="md" aria-busy aria-label="Loading">
+      {Array.from({ length: rows }, (_, at) => (
+        <Skeleton key={at} height={24} />
+      ))}
+    </Stack>
+  );
+}
+
+interface ListProps<T> extends Omit<RecordsProps<T>, 'rows'> {
+  list: UseQueryResult<ListPage<T>>;
+  empty: ReactNode;
+  pager?: ReactNode;
+}
+
+/** A page of a list in each of its states: loading, failed, empty, filled. */
+export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
+  if (list.isPending) return <Loading />;
+  if (list.isError && !list.data)
+    return (
+      <Stack p="md">
+        <Trouble error={list.error} again={() => void list.refetch()} />
+      </Stack>
+    );
+  return (
+    <>
+      {list.data.data.length === 0 ? empty : <Records {...records} rows={list.data.data} />}
+      {pager}
+    </>
+  );
+}
+
+/** Buttons to the page before and the next page. */
+export function Pager({
+  back,
+  next,
+  from,
+}: {
+  back: (() => void) | undefined;
+  next: (() => void) | undefined;
+  /** Position of the page in words. */
+  from: string;
+}) {
+  if (!back && !next) return null;
+  return (
+    <Group justify="space-between" p="sm" style={{ borderTop: '1px solid var(--line)' }}>
+      <Button
+        variant="default"
+        size="xs"
+        disabled={!back}
+        onClick={back}
+        leftSection={<IconChevronLeft size={15} aria-hidden />}
+      >
+        Newer
+      </Button>
+      <span>{from}</span>
+      <Button
+        variant="default"
+        size="xs"
+        disabled={!next}
+        onClick={next}
+        rightSection={<IconChevronRight size={15} aria-hidden />}
+      >
+        Older
+      </Button>
+    </Group>
+  );
+}

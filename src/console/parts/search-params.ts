@@ -1,0 +1,47 @@
+import { useSearchParams } from 'react-router';
+
+/** Returns the filters in the address, and a function that changes some of them and begins at the first page. */
+export function useFilters<Name extends string>(
+  names: readonly Name[],
+): [Record<Name, string>, (changes: Partial<Record<Name, string>>) => void] {
+  const [params, setParams] = useSearchParams();
+  const entries = names.map((name) => [name, params.get(name) ?? '']);
+  const change = (changes: Partial<Record<Name, string>>) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        next.delete('after');
+        for (const name of names) {
+          const value = changes[name];
+          if (value === undefined) continue;
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      { replace: true },
+    );
+  return [Object.fromEntries(entries) as Record<Name, string>, change];
+}
+
+/** Returns the position of a list with cursors. It is in the address, so the browser's Back returns to it. */
+export function useCursor(): {
+  cursor: string;
+  next: (cursor: string) => void;
+  back: (() => void) | undefined;
+} {
+  const [params, setParams] = useSearchParams();
+  const trail = params.get('after')?.split('.').filter(Boolean) ?? [];
+  const goTo = (cursors: string[]) =>
+    setParams((before) => {
+      const next = new URLSearchParams(before);
+      if (cursors.length === 0) next.delete('after');
+      else next.set('after', cursors.join('.'));
+      return next;
+    });
+  return {
+    cursor: trail.at(-1) ?? '',
+    next: (cursor) => goTo([...trail, cursor]),
+    back: trail.length > 0 ? () => goTo(trail.slice(0, -1)) : undefined,
+  };
+}

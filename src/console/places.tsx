@@ -1,0 +1,21 @@
+import { IconActivity, IconHome } from '@tabler/icons-react';
+import { lazy, type ComponentType } from 'react';
+
+/** The pages by their path. Each is loaded when it is first shown. */
+export const PLACES: { path: string; page: ComponentType }[] = [
+  { path: '/', page: lazy(async () => ({ default: (await import('./pages/start.tsx')).Start })) },
+  {
+    path: '/executions',
+    page: lazy(async () => ({ default: (await import('./pages/executions.tsx')).Executions })),
+  },
+  {
+    path: '/executions/:executionId',
+    page: lazy(async () => ({ default: (await import('./pages/execution.tsx')).Execution })),
+  },
+];
+
+/** The entries of the navigation. */
+export const AREAS = [
+  { to: '/', label: 'Start', icon: IconHome },
+  { to: '/executions', label: 'Executions', icon: IconActivity },
+];

@@ -1,0 +1,219 @@
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  Indicator,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Stack,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconBook, IconKey, IconLogout, IconMoon, IconSun } from '@tabler/icons-react';
+import { Suspense, useEffect, useRef } from 'react';
+import { Link, Route, Routes, useLocation } from 'react-router';
+import { useLive } from './live.ts';
+import { NotFound } from './pages/not-found.tsx';
+import { AREAS, PLACES } from './places.tsx';
+import { Emblem } from './parts/emblem.tsx';
+import { Loading } from './parts/records.tsx';
+import { When } from './parts/values.tsx';
+import { BASE } from './page-facts.ts';
+import { replaceSession } from './queries.ts';
+import { rest } from './rest-client.ts';
+import { useSession } from './signed-in.ts';
+
+/** The frame of the console: header, navigation, and the page that the address names. */
+export function Shell() {
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  const { pathname } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  // A screen reader continues at the new page. The first page keeps the focus where the browser put it.
+  useEffect(() => {
+    close();
+    if (!isFirst.current) main.current?.focus();
+    isFirst.current = false;
+  }, [pathname, close]);
+
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="lg"
+    >
+      <a href="#content" className="skip-link">
+        Skip to the content
+      </a>
+      <AppShell.Header>
+        <Header isOpen={isOpen} toggle={toggle} />
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+        <Navigation />
+      </AppShell.Navbar>
+      <AppShell.Main id="content" ref={main} tabIndex={-1}>
+        <Stack maw={1280} mx="auto">
+          <Suspense fallback={<Loading />}>
+            <Routes>
+              {PLACES.map(({ path, page: Content }) => (
+                <Route key={path} path={path} element={<Content />} />
+              ))}
+              <Route path="*" element={<NotFound />} />
+            </Routes>
+          </Suspense>
+        </Stack>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function Header({ isOpen, toggle }: { isOpen: boolean; toggle: () => void }) {
+  const { environment } = useSession();
+  const isProduction = environment === 'production';
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
+      <Group gap="sm" wrap="nowrap">
+        <Burger
+          opened={isOpen}
+          onClick={toggle}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+        />
+        <UnstyledButton component={Link} to="/" aria-label="Gatehouse, start page">
+          <Group gap="xs" wrap="nowrap">
+            <Emblem />
+            <Text fw={700} visibleFrom="xs">
+              Gatehouse
+            </Text>
+          </Group>
+        </UnstyledButton>
+        <Tooltip label={`Everything on these pages belongs to the environment ${environment}.`}>
+          <Badge variant="light" color={isProduction ? 'red' : 'gate'} tt="none" fw={600} radius="sm">
+            {environment}
+          </Badge>
+        </Tooltip>
+      </Group>
+      <Group gap={6} wrap="nowrap">
+        <Live />
+        <Scheme />
+        <Account />
+      </Group>
+    </Group>
+  );
+}
+
+function Live() {
+  const isConnected = useLive();
+  const text = isConnected
+    ? 'Changes appear on their own.'
+    : 'Not connected. Changes appear after it reconnects.';
+  return (
+    <Tooltip label={text}>
+      <Group gap={8} wrap="nowrap" px={6} role="status" aria-label={isConnected ? 'Live' : 'Reconnecting'}>
+        <Indicator
+          color={isConnected ? 'green' : 'orange'}
+          processing={!isConnected}
+          position="middle-center"
+          size={9}
+        >
+          <span style={{ display: 'block', width: 9, height: 9 }} />
+        </Indicator>
+        <Text size="xs" c="dimmed" visibleFrom="sm">
+          {isConnected ? 'Live' : 'Reconnecting'}
+        </Text>
+      </Group>
+    </Tooltip>
+  );
+}
+
+function Scheme() {
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('light') === 'dark';
+  const label = isDark ? 'Use light colours' : 'Use dark colours';
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={label}
+        onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+      >
+        {isDark ? <IconSun size={19} /> : <IconMoon size={19} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Account() {
+  const { keyName, expiresAt } = useSession();
+  const signOut = async () => {
+    await rest('/console/session', { method: 'DELETE' }).catch(() => {});
+    replaceSession(null);
+  };
+  return (
+    <Menu position="bottom-end" width={250} shadow="md">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Signed in with the key ${keyName}`}>
+          <IconKey size={19} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          Signed in with the key <strong>{keyName}</strong>
+          <br />
+          {expiresAt && (
+            <>
+              The session ends <When at={expiresAt} />.
+            </>
+          )}
+        </Menu.Label>
+        <Menu.Divider />
+        <Menu.Item component="a" href={`${BASE}/docs`} leftSection={<IconBook size={16} aria-hidden />}>
+          API reference
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => void signOut()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Navigation() {
+  const { pathname } = useLocation();
+  return (
+    <>
+      <AppShell.Section grow component={ScrollArea}>
+        {AREAS.map(({ to, label, icon: Icon }) => {
+          const isHere = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`);
+          return (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              label={label}
+              active={isHere}
+              aria-current={isHere ? 'page' : undefined}
+              leftSection={<Icon size={18} aria-hidden />}
+              style={{ borderRadius: 8 }}
+            />
+          );
+        })}
+      </AppShell.Section>
+      <AppShell.Section>
+        <Text size="xs" c="dimmed" px="sm" py={4}>
+          Gatehouse {GATEHOUSE_VERSION}
+        </Text>
+      </AppShell.Section>
+    </>
+  );
+}

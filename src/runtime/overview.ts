@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import type { Environment } from '../store/environments.ts';
+import type { Db } from '../store/schema.ts';
+
+/** Numbers of things in an environment, and of those that need attention. */
+export interface Overview {
+  servers: { enabled: number; disabled: number };
+  users: { enabled: number; disabled: number };
+  credentials: { active: number; needsReconnect: number; revoked: number };
+  subscriptions: { active: number; disabled: number };
+  /** Deliveries that were given up. */
+  deliveries: { dead: number };
+  /** Runs that failed since a time. */
+  runs: { failed: number };
+}
+
+type Counted = { value: string | number; count: string | number };
+
+/** Counts an environment. Each query reads one index. `runsSince`: epoch ms. */
+export async function countOverview(
+  db: Db,
+  { environment, runsSince }: { environment: Environment; runsSince: number },
+): Promise<Overview> {
+  const servers = await countBy(db, environment, { table: 'servers', column: 'enabled' });
+  const users = await countBy(db, environment, { table: 'users', column: 'enabled' });
+  const credentials = await countBy(db, environment, { table: 'credentials', column: 'state' });
+  const subscriptions = await countBy(db, environment, { table: 'subscriptions', column: 'status' });
+  const dead = await db
+    .selectFrom('deliveries')
+    .select((e) => e.fn.countAll().as('count'))
+    .where('status', '=', sql.lit('dead'))
+    .where('subscription_id', 'in', (e) =>
+      e.selectFrom('subscriptions').select('subscription_id').where('environment', '=', environment),
+    )
+    .executeTakeFirst();
+  const failed = await db
+    .selectFrom('workflow_runs')
+    .select((e) => e.fn.countAll().as('count'))
+    .where('environment', '=', environment)
+    .where('status', '=', 'failed')
+    .where('ended_at', '>=', runsSince)
+    .executeTakeFirst();
+  return {
+    servers: { enabled: servers('1'), disabled: servers('0') },
+    users: { enabled: users('1'), disabled: users('0') },
+    credentials: {
+      active: credentials('active'),
+      needsReconnect: credentials('needs_reconnect'),
+      revoked: credentials('revoked'),
+    },
+    subscriptions: { active: subscriptions('active'), disabled: subscriptions('disabled') },
+    deliveries: { dead: Number(dead?.count ?? 0) },
+    runs: { failed: Number(failed?.count ?? 0) },
+  };
+}
+
+/** Returns a function that gives the number of rows with a value of the column. */
+async function countBy(
+  db: Db,
+  environment: Environment,
+  { table, column }: { table: 'servers' | 'users' | 'credentials' | 'subscriptions'; column: string },
+): Promise<(value: string) => number> {
+  const { rows } = await sql<Counted>`
+    select ${sql.ref(column)} as value, count(*) as count from ${sql.table(table)}
+    where environment = ${environment} group by 1`.execute(db);
+  return (value) => Number(rows.find((row) => String(row.value) === value)?.count ?? 0);
+}
