@@ -59,3 +59,27 @@ export interface CredentialRecord {
   reason?: string;
   appMessage?: string;
 }
+
+export interface KeyRecord {
+  keyId: string;
+  kind: 'environment' | 'named';
+  name: string;
+  scopes: string[];
+  lastFour: string;
+  status: 'active' | 'expired';
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  previousExpiresAt: string | null;
+}
+
+export interface AuditEntry {
+  auditId: string;
+  at: string;
+  requestId: string;
+  caller: string;
+  keyName: string | null;
+  operation: string;
+  target: string | null;
+  status: number;
+}

@@ -12,6 +12,9 @@ import { BASE, STYLE_NONCE } from './page-facts.ts';
 import { queries } from './queries.ts';
 import { cssVariables, theme } from './theme.ts';
 
+// Dialogs stop the page behind them from scrolling with a style element. Its library looks for the nonce here.
+Object.assign(globalThis, { __webpack_nonce__: STYLE_NONCE });
+
 const root = document.querySelector('#root');
 if (root)
   createRoot(root).render(

@@ -1,4 +1,4 @@
-import { IconActivity, IconHome } from '@tabler/icons-react';
+import { IconActivity, IconHistory, IconHome, IconKey } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
 /** The pages by their path. Each is loaded when it is first shown. */
@@ -12,10 +12,14 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     path: '/executions/:executionId',
     page: lazy(async () => ({ default: (await import('./pages/execution.tsx')).Execution })),
   },
+  { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
+  { path: '/audit', page: lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit })) },
 ];
 
 /** The entries of the navigation. */
 export const AREAS = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
+  { to: '/keys', label: 'API keys', icon: IconKey },
+  { to: '/audit', label: 'Audit log', icon: IconHistory },
 ];

@@ -1,6 +1,5 @@
-import { Anchor, Button, Group, Select, SegmentedControl, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, Select, SegmentedControl } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { ExecutionRecord } from '../api-types.ts';
 import { useServerName, useServers } from '../names.ts';
@@ -8,6 +7,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
+import { TypedFilter } from '../parts/typed-filter.tsx';
 import { duration, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
@@ -160,38 +160,6 @@ function Filters({ filters, change }: FilterProps) {
         data={SPANS}
       />
     </Group>
-  );
-}
-
-const TYPING_MS = 350;
-
-/** A filter that takes effect after a pause of typing. */
-function TypedFilter({
-  label,
-  value,
-  change,
-}: {
-  label: string;
-  value: string;
-  change: (value: string) => void;
-}) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => change(text.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
-    // The change follows the text. Other renders must not restart the pause.
-  }, [text]);
-  return (
-    <TextInput
-      label={label}
-      w={150}
-      value={text}
-      onChange={(event) => setText(event.currentTarget.value)}
-      spellCheck={false}
-      autoComplete="off"
-    />
   );
 }
 

@@ -92,11 +92,14 @@ export function Pager({
   back,
   next,
   from,
+  words: [before, after] = ['Newer', 'Older'],
 }: {
   back: (() => void) | undefined;
   next: (() => void) | undefined;
   /** Position of the page in words. */
   from: string;
+  /** Texts of the buttons. */
+  words?: [string, string];
 }) {
   if (!back && !next) return null;
   return (
@@ -108,7 +111,7 @@ export function Pager({
         onClick={back}
         leftSection={<IconChevronLeft size={15} aria-hidden />}
       >
-        Newer
+        {before}
       </Button>
       <span>{from}</span>
       <Button
@@ -118,7 +121,7 @@ export function Pager({
         onClick={next}
         rightSection={<IconChevronRight size={15} aria-hidden />}
       >
-        Older
+        {after}
       </Button>
     </Group>
   );

@@ -3,7 +3,16 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { Refused } from '../rest-client.ts';
 
 /** Shows why something could not be read or done, in words, with the id of the request for the log. */
-export function Trouble({ error, again }: { error: Error; again?: () => void }) {
+export function Trouble({
+  error,
+  again,
+  title = 'This could not be read',
+}: {
+  error: Error;
+  again?: () => void;
+  /** Its heading, unless the key lacks a scope. */
+  title?: string;
+}) {
   const refused = error instanceof Refused ? error : undefined;
   const scope = refused?.details['scope'];
   return (
@@ -11,7 +20,7 @@ export function Trouble({ error, again }: { error: Error; again?: () => void }) 
       variant="light"
       color="red"
       icon={<IconAlertTriangle aria-hidden />}
-      title={typeof scope === 'string' ? 'This key may not see this' : 'This could not be read'}
+      title={typeof scope === 'string' ? 'This key may not do this' : title}
       maw={720}
     >
       <Text size="sm">{error.message}</Text>

@@ -1,0 +1,144 @@
+import { Anchor, Button, Group, TextInput } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
+import type { AuditEntry } from '../api-types.ts';
+import { callerInWords } from '../names.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
+import { List, Pager, type Column } from '../parts/records.tsx';
+import { useCursor, useFilters } from '../parts/search-params.ts';
+import { TypedFilter } from '../parts/typed-filter.tsx';
+import { Copy, State, When } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { query } from '../rest-client.ts';
+
+const FILTERS = ['since', 'until', 'caller', 'operation', 'target'] as const;
+type Filter = (typeof FILTERS)[number];
+type Change = (changes: Partial<Record<Filter, string>>) => void;
+
+/** The acts of administration, newest first, with filters in the address. */
+export function Audit() {
+  const [filters, change] = useFilters(FILTERS);
+  const { cursor, next, back } = useCursor();
+  const list = useRest<ListPage<AuditEntry>>(`/api/audit${query({ ...filters, cursor, limit: 50 })}`);
+  const isFiltered = FILTERS.some((name) => filters[name] !== '');
+  const following = list.data?.pagination.nextCursor;
+  const without = () => change(Object.fromEntries(FILTERS.map((name) => [name, ''])));
+  return (
+    <Page
+      title="Audit log"
+      lead="Who changed what, and who was shown an access token. Select a value to see only its entries."
+    >
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        <TimeFilter label="Since" value={filters.since} change={(since) => change({ since })} />
+        <TimeFilter label="Until" value={filters.until} change={(until) => change({ until })} />
+        <TypedFilter
+          label="Caller"
+          placeholder="key:key_…"
+          value={filters.caller}
+          change={(caller) => change({ caller })}
+        />
+        <TypedFilter
+          label="Operation"
+          placeholder="updateServer"
+          value={filters.operation}
+          change={(operation) => change({ operation })}
+        />
+        <TypedFilter label="Target" value={filters.target} change={(target) => change({ target })} />
+        {isFiltered && (
+          <Button variant="default" leftSection={<IconFilterOff size={16} aria-hidden />} onClick={without}>
+            Remove the filters
+          </Button>
+        )}
+      </Group>
+      <div className="card">
+        <List
+          label="Audit log"
+          list={list}
+          columns={columns(change)}
+          keyOf={(row) => row.auditId}
+          empty={
+            isFiltered || back ? (
+              <Empty title="No entry fits these filters" icon={<IconFilterOff aria-hidden />}>
+                Caller, operation and target must be written exactly as in the log.
+              </Empty>
+            ) : (
+              <Empty title="No entries yet">Each change of this environment appears here.</Empty>
+            )
+          }
+          pager={
+            <Pager
+              back={back}
+              next={following === undefined ? undefined : () => next(following)}
+              from={back ? 'Older entries' : 'Newest entries'}
+            />
+          }
+        />
+      </div>
+    </Page>
+  );
+}
+
+function columns(change: Change): Column<AuditEntry>[] {
+  const only = (filter: Filter, value: string, text: string) => (
+    <Anchor
+      component="button"
+      type="button"
+      className="value"
+      aria-label={`Only the ${filter} ${value}`}
+      onClick={() => change({ [filter]: value })}
+    >
+      {text}
+    </Anchor>
+  );
+  return [
+    { label: 'Operation', cell: (row) => only('operation', row.operation, row.operation) },
+    { label: 'Target', cell: (row) => (row.target === null ? '–' : only('target', row.target, row.target)) },
+    { label: 'Caller', cell: (row) => only('caller', row.caller, row.keyName ?? callerInWords(row.caller)) },
+    {
+      label: 'Answer',
+      cell: (row) => <State value={row.status < 400 ? 'succeeded' : 'failed'}>{row.status}</State>,
+    },
+    {
+      label: 'Request',
+      cell: (row) => (
+        <Group gap={4} wrap="nowrap">
+          <span className="mono">{row.requestId.slice(0, 8)}</span>
+          <Copy text={row.requestId} label="Copy the id of the request" />
+        </Group>
+      ),
+    },
+    { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
+  ];
+}
+
+/** A time in the zone of the browser. The address and the API have it in UTC. */
+function TimeFilter({
+  label,
+  value,
+  change,
+}: {
+  label: string;
+  value: string;
+  change: (value: string) => void;
+}) {
+  return (
+    <TextInput
+      type="datetime-local"
+      label={label}
+      w={200}
+      value={localOf(value)}
+      onChange={(event) => {
+        const text = event.currentTarget.value;
+        change(text === '' ? '' : new Date(text).toISOString());
+      }}
+    />
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+function localOf(iso: string): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return '';
+  return new Date(time.getTime() - time.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
+}

@@ -1,0 +1,136 @@
+import { Alert, Button, Group, Modal, Stack, Text, type ButtonProps } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { queries } from '../queries.ts';
+import { Trouble } from './trouble.tsx';
+import { Copy } from './values.tsx';
+
+/** A change through the API. Afterwards everything that the page shows is read again. */
+export function useAct<Given = void, Made = unknown>(
+  call: (given: Given) => Promise<Made>,
+  /** Shown when it is done. */
+  done?: string,
+) {
+  return useMutation({
+    mutationFn: call,
+    onSuccess: () => {
+      if (done) notifications.show({ message: done, color: 'green' });
+      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.['topics'] !== undefined });
+    },
+  });
+}
+
+interface AskFirstProps extends Pick<ButtonProps, 'size' | 'variant' | 'disabled' | 'leftSection'> {
+  /** The text of the button, and of the button that agrees. */
+  label: string;
+  /** The question. */
+  title: string;
+  /** The consequence in words. */
+  children: ReactNode;
+  run: () => Promise<unknown>;
+  /** Whether the act cannot be undone or stops something. */
+  dangerous?: boolean;
+}
+
+/** A button whose act begins only after the person agreed. The refusal of the API stays in the dialog. */
+export function AskFirst({ label, title, children, run, dangerous = false, ...button }: AskFirstProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const act = useAct(run);
+  const ask = () => {
+    act.reset();
+    open();
+  };
+  return (
+    <>
+      <Button variant="default" {...button} onClick={ask}>
+        {label}
+      </Button>
+      <Modal opened={isOpen} onClose={close} title={title} centered>
+        <Stack>
+          <Text size="sm" component="div">
+            {children}
+          </Text>
+          {act.isError && <Trouble title="This was not done" error={act.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Keep it as it is
+            </Button>
+            <Button
+              data-autofocus
+              loading={act.isPending}
+              {...(dangerous ? { color: 'red.8' } : {})}
+              onClick={() => act.mutate(undefined, { onSuccess: close })}
+            >
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}
+
+/** A secret that can be read only now, with a button that copies it. */
+export function SecretOnce({
+  label,
+  value,
+  children,
+}: {
+  label: string;
+  value: string;
+  children?: ReactNode;
+}) {
+  return (
+    <Alert variant="light" color="orange" title={label}>
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <span className="mono">{value}</span>
+        <Copy text={value} label="Copy the secret" />
+      </Group>
+      <Text size="sm" mt={6}>
+        Copy it now. It is not shown again. {children}
+      </Text>
+    </Alert>
+  );
+}
+
+/** A dialog that shows a secret once. Nothing but its button closes it, so that no click loses the secret. */
+export function SecretDialog({
+  secret,
+  close,
+  title,
+  children,
+}: {
+  secret: string | undefined;
+  close: () => void;
+  title: string;
+  children?: ReactNode;
+}) {
+  return (
+    <Modal
+      opened={secret !== undefined}
+      onClose={close}
+      title={title}
+      centered
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      <Stack>
+        <SecretOnce label="The secret" value={secret ?? ''}>
+          {children}
+        </SecretOnce>
+        <Group justify="flex-end">
+          <Button onClick={close}>I have copied it</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** Returns a secret that is shown until the person closes it, and the functions that show and close it. */
+export function useSecret(): [string | undefined, (secret: string) => void, () => void] {
+  const [secret, setSecret] = useState<string>();
+  return [secret, setSecret, () => setSecret(undefined)];
+}
