@@ -83,3 +83,48 @@ export interface AuditEntry {
   target: string | null;
   status: number;
 }
+
+export type Effect = 'read' | 'write' | 'destructive';
+
+export interface ConnectorRecord {
+  connectorId: string;
+  name: string;
+  description: string;
+  categories: string[];
+  website: string;
+  authentication: string[];
+  actionCount: number;
+  scopes: string[];
+}
+
+export interface ActionRecord {
+  connectorId: string;
+  actionId: string;
+  name: string;
+  description: string;
+  effect: Effect;
+  list: boolean;
+  raw?: boolean;
+  inputSchema: JsonSchema;
+  effectWhen?: { parameter: string; in?: unknown[]; effect: Effect }[];
+}
+
+/** The keywords of JSON Schema that the console reads. */
+export interface JsonSchema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  examples?: unknown[];
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  items?: JsonSchema;
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+}

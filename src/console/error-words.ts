@@ -63,7 +63,7 @@ const WORDS: Record<string, Words> = {
 };
 
 /** Returns what the end of a call means, and what to do. */
-export function errorInWords({ errorCode, outcome }: ExecutionRecord): Words {
+export function errorInWords({ errorCode, outcome }: Pick<ExecutionRecord, 'errorCode' | 'outcome'>): Words {
   const known = errorCode === null ? undefined : WORDS[errorCode];
   if (known) return known;
   return {

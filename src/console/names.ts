@@ -1,5 +1,6 @@
-import type { ServerRecord } from './api-types.ts';
+import type { ActionRecord, Effect, ServerRecord } from './api-types.ts';
 import { useRest } from './queries.ts';
+import { isObject } from './rest-client.ts';
 import { useScope } from './signed-in.ts';
 
 /** Returns the MCP servers, for names and filters. Empty when the key may not read them. */
@@ -34,4 +35,21 @@ export function callerInWords(caller: string): string {
     default:
       return caller;
   }
+}
+
+/** Returns the effect of a call, as its conditions say. Where none holds, the most severe one that is possible. */
+export function effectOfCall(action: ActionRecord, input: Record<string, unknown>): Effect {
+  const fitting = (action.effectWhen ?? []).filter((condition) => {
+    const value = memberAt(input, condition.parameter.split('.'));
+    if (value === undefined) return false;
+    return condition.in === undefined || condition.in.includes(value);
+  });
+  if (fitting.length === 0) return action.effect;
+  const effects = new Set(fitting.map(({ effect }) => effect));
+  return (['destructive', 'write'] as const).find((one) => effects.has(one)) ?? 'read';
+}
+
+function memberAt(value: unknown, [name, ...rest]: string[]): unknown {
+  if (name === undefined) return value;
+  return isObject(value) ? memberAt(value[name], rest) : undefined;
 }

@@ -1,4 +1,4 @@
-import { IconActivity, IconHistory, IconHome, IconKey } from '@tabler/icons-react';
+import { IconActivity, IconHistory, IconHome, IconKey, IconPlayerPlay } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
 /** The pages by their path. Each is loaded when it is first shown. */
@@ -14,12 +14,17 @@ export const PLACES: { path: string; page: ComponentType }[] = [
   },
   { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
   { path: '/audit', page: lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit })) },
+  {
+    path: '/playground',
+    page: lazy(async () => ({ default: (await import('./pages/playground.tsx')).Playground })),
+  },
 ];
 
 /** The entries of the navigation. */
 export const AREAS = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
+  { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },
 ];

@@ -57,14 +57,31 @@ export function send(path: string, options: RestOptions = {}): Promise<Response>
   });
 }
 
-/** Calls the API. @throws Refused with the sentence of the answer; Error when Gatehouse cannot be reached. */
-export async function rest<T>(path: string, options: RestOptions = {}): Promise<T> {
+/** An answer of the API, whether it refused or not. */
+export interface Answer {
+  status: number;
+  body: unknown;
+  requestId: string | null;
+  /** Time from the request to the whole answer, as this browser saw it. */
+  durationMs: number;
+}
+
+/** Calls the API, and returns refusals like other answers. @throws Error when Gatehouse cannot be reached. */
+export async function exchange(path: string, options: RestOptions = {}): Promise<Answer> {
+  const start = performance.now();
   const response = await reach(path, options);
   const type = response.headers.get('content-type') ?? '';
   const body: unknown = type.includes('json') ? await response.json() : await response.text();
-  if (response.ok) return body as T;
   if (response.status === 401 && path !== '/console/session') onSignedOut();
-  throw new Refused(response.status, isObject(body) ? body : {});
+  const requestId = response.headers.get('x-request-id');
+  return { status: response.status, body, requestId, durationMs: performance.now() - start };
+}
+
+/** Calls the API. @throws Refused with the sentence of the answer; Error when Gatehouse cannot be reached. */
+export async function rest<T>(path: string, options: RestOptions = {}): Promise<T> {
+  const { status, body } = await exchange(path, options);
+  if (status >= 200 && status < 300) return body as T;
+  throw new Refused(status, isObject(body) ? body : {});
 }
 
 async function reach(path: string, options: RestOptions): Promise<Response> {

@@ -22,52 +22,64 @@ export function useAct<Given = void, Made = unknown>(
   });
 }
 
-interface AskFirstProps extends Pick<ButtonProps, 'size' | 'variant' | 'disabled' | 'leftSection'> {
-  /** The text of the button, and of the button that agrees. */
-  label: string;
+interface AskProps {
   /** The question. */
   title: string;
   /** The consequence in words. */
   children: ReactNode;
+  /** The text of the button that agrees. */
+  label: string;
   run: () => Promise<unknown>;
   /** Whether the act cannot be undone or stops something. */
   dangerous?: boolean;
+  isOpen: boolean;
+  close: () => void;
 }
 
-/** A button whose act begins only after the person agreed. The refusal of the API stays in the dialog. */
-export function AskFirst({ label, title, children, run, dangerous = false, ...button }: AskFirstProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
+/** A dialog whose act begins only after the person agreed. The refusal of the API stays in it. */
+export function Ask({ title, children, label, run, dangerous = false, isOpen, close }: AskProps) {
   const act = useAct(run);
-  const ask = () => {
+  const leave = () => {
     act.reset();
-    open();
+    close();
   };
   return (
+    <Modal opened={isOpen} onClose={leave} title={title} centered>
+      <Stack>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
+        {act.isError && <Trouble title="This was not done" error={act.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={leave}>
+            Keep it as it is
+          </Button>
+          <Button
+            data-autofocus
+            loading={act.isPending}
+            {...(dangerous ? { color: 'red.8' } : {})}
+            onClick={() => act.mutate(undefined, { onSuccess: leave })}
+          >
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+type AskFirstProps = Omit<AskProps, 'isOpen' | 'close'> &
+  Pick<ButtonProps, 'size' | 'variant' | 'disabled' | 'leftSection'>;
+
+/** A button that asks before it acts. */
+export function AskFirst({ label, title, children, run, dangerous = false, ...button }: AskFirstProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
     <>
-      <Button variant="default" {...button} onClick={ask}>
+      <Button variant="default" {...button} onClick={open}>
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={title} centered>
-        <Stack>
-          <Text size="sm" component="div">
-            {children}
-          </Text>
-          {act.isError && <Trouble title="This was not done" error={act.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Keep it as it is
-            </Button>
-            <Button
-              data-autofocus
-              loading={act.isPending}
-              {...(dangerous ? { color: 'red.8' } : {})}
-              onClick={() => act.mutate(undefined, { onSuccess: close })}
-            >
-              {label}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <Ask {...{ title, label, run, dangerous, isOpen, close }}>{children}</Ask>
     </>
   );
 }

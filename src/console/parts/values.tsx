@@ -106,6 +106,9 @@ const STATES: Record<string, { color: string; text?: string }> = {
   queued: { color: 'blue' },
   running: { color: 'gate' },
   expired: { color: 'gray' },
+  read: { color: 'gray' },
+  write: { color: 'blue' },
+  destructive: { color: 'red' },
 };
 
 /** A state as a coloured word. */

@@ -1,0 +1,128 @@
+import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { IconTerminal2 } from '@tabler/icons-react';
+import type { UseMutationResult } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { Link } from 'react-router';
+import type { ExecutionRecord } from '../api-types.ts';
+import { errorInWords } from '../error-words.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Loading } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { Copy, count, duration, State } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { isObject, query, Refused, type Answer } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+
+/** Characters of an answer that the page shows. */
+const SHOWN = 100_000;
+
+type Choice = Record<'userId' | 'connectorId' | 'actionId', string>;
+
+/** The answer of the last call: its status, duration, record and content. */
+export function RunResult({
+  run,
+  choice,
+  onNext,
+}: {
+  run: UseMutationResult<Answer, Error, Record<string, unknown>>;
+  choice: Choice;
+  /** Runs the call for the page of records at an offset. */
+  onNext: (offset: number) => void;
+}) {
+  if (run.isPending) return <Loading rows={4} />;
+  if (run.isError) return <Trouble error={run.error} title="The call was not sent" />;
+  if (!run.data)
+    return (
+      <Empty title="Nothing has run yet" icon={<IconTerminal2 aria-hidden />}>
+        The answer appears here, with its status, its duration and a link to the execution.
+      </Empty>
+    );
+  const { status, body, durationMs, requestId } = run.data;
+  const isGood = status < 400;
+  const nextOffset = isObject(body) && isObject(body['pagination']) ? body['pagination']['nextOffset'] : null;
+  return (
+    <Stack aria-live="polite">
+      <Group gap="sm" justify="space-between">
+        <Group gap="sm">
+          <State value={isGood ? 'succeeded' : 'failed'} />
+          <Text size="sm">
+            Status <strong>{status}</strong>, after {duration(durationMs)}
+          </Text>
+        </Group>
+        {requestId && <ExecutionLink choice={choice} requestId={requestId} />}
+      </Group>
+      {!isGood && isObject(body) && <Failure status={status} body={body} />}
+      <Content body={isGood && isObject(body) ? body['data'] : body} />
+      {typeof nextOffset === 'number' && (
+        <Group>
+          <Button variant="default" size="xs" onClick={() => onNext(nextOffset)}>
+            Next page of records
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+/** A link to the record of the call. The record may appear a moment after the answer. */
+function ExecutionLink({ choice, requestId }: { choice: Choice; requestId: string }) {
+  const { userId, connectorId, actionId } = choice;
+  const enabled = useScope('executions:read');
+  const { data, refetch } = useRest<ListPage<ExecutionRecord>>(
+    `/api/executions${query({ userId, connectorId, actionId, limit: 20 })}`,
+    { topics: ['executions'], enabled },
+  );
+  useEffect(() => {
+    if (enabled) void refetch();
+  }, [enabled, refetch, requestId]);
+  const found = data?.data.find((one) => one.requestId === requestId);
+  if (!found) return null;
+  return (
+    <Anchor component={Link} to={`/executions/${found.executionId}`} size="sm">
+      Show the execution
+    </Anchor>
+  );
+}
+
+function Failure({ status, body }: { status: number; body: Record<string, unknown> }) {
+  const refused = new Refused(status, body);
+  const { connectUrl, reconnectUrl, scope } = refused.details;
+  if (typeof scope === 'string') return <Trouble error={refused} />;
+  const link = typeof connectUrl === 'string' ? connectUrl : reconnectUrl;
+  return (
+    <Alert
+      variant="light"
+      color="red"
+      title={errorInWords({ errorCode: refused.code, outcome: 'failed' }).title}
+    >
+      <Text size="sm">{refused.message}</Text>
+      {typeof link === 'string' && (
+        <Anchor href={link} target="_blank" rel="noreferrer" size="sm" mt={6} display="inline-block">
+          Open the connect page of this user
+        </Anchor>
+      )}
+    </Alert>
+  );
+}
+
+function Content({ body }: { body: unknown }) {
+  const text = typeof body === 'string' ? body : (JSON.stringify(body, null, 2) ?? 'null');
+  return (
+    <div>
+      <Group justify="space-between" mb={4}>
+        <Text size="sm" c="dimmed">
+          {Array.isArray(body) ? `${count(body.length)} records` : 'Answer'}
+        </Text>
+        <Copy text={text} label="Copy the answer" />
+      </Group>
+      <pre className="block" tabIndex={0} aria-label="Answer" style={{ maxHeight: 560 }}>
+        {text.slice(0, SHOWN)}
+      </pre>
+      {text.length > SHOWN && (
+        <Text size="xs" c="dimmed" mt={4}>
+          The first {count(SHOWN)} of {count(text.length)} characters. Copying takes all.
+        </Text>
+      )}
+    </div>
+  );
+}
