@@ -91,10 +91,34 @@ export interface ConnectorRecord {
   name: string;
   description: string;
   categories: string[];
+  iconUrl: string;
   website: string;
   authentication: string[];
   actionCount: number;
   scopes: string[];
+}
+
+export interface ConnectorDetails extends ConnectorRecord {
+  models: string[];
+  events: { scope: string; title: string; description?: string; events: string[]; native: boolean }[];
+}
+
+/** A connector of the store. */
+export interface StoredConnector {
+  connectorId: string;
+  version: number;
+  name: string;
+  kind: 'definition' | 'mcp' | 'openapi';
+  origins: string[];
+  hiddenBy: 'shipped' | 'folder' | null;
+  updatedAt: string;
+}
+
+export interface SignInWay {
+  type: string;
+  title: string;
+  inputSchema: JsonSchema;
+  docsUrl: string | null;
 }
 
 export interface ActionRecord {

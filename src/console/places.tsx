@@ -1,4 +1,4 @@
-import { IconActivity, IconHistory, IconHome, IconKey, IconPlayerPlay } from '@tabler/icons-react';
+import { IconActivity, IconHistory, IconHome, IconKey, IconPlayerPlay, IconPlug } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
 /** The pages by their path. Each is loaded when it is first shown. */
@@ -15,6 +15,14 @@ export const PLACES: { path: string; page: ComponentType }[] = [
   { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
   { path: '/audit', page: lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit })) },
   {
+    path: '/connectors',
+    page: lazy(async () => ({ default: (await import('./pages/connectors.tsx')).Connectors })),
+  },
+  {
+    path: '/connectors/:connectorId',
+    page: lazy(async () => ({ default: (await import('./pages/connector.tsx')).ConnectorPage })),
+  },
+  {
     path: '/playground',
     page: lazy(async () => ({ default: (await import('./pages/playground.tsx')).Playground })),
   },
@@ -24,7 +32,8 @@ export const PLACES: { path: string; page: ComponentType }[] = [
 export const AREAS = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
-  { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
+  { to: '/connectors', label: 'Connectors', icon: IconPlug },
+  { to: '/playground', label: 'Playground', icon: IconPlayerPlay, IconPlug },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },
 ];

@@ -56,22 +56,22 @@ export interface ListPage<T> {
 /** Pages that useAll() reads at most, of 50 entries each. */
 const MOST_PAGES = 40;
 
-/** Reads all pages of a list of the API that has offsets. */
+/** Reads all pages of a list of the API. */
 export function useAll<T>(path: string, { topics = [], userId, enabled = true }: ReadOptions = {}) {
   return useQuery({
     queryKey: [path, userId ?? null, 'all'],
     queryFn: async ({ signal }) => {
       const all: T[] = [];
-      let offset = 0;
+      let position = 'offset=0';
       for (let page = 0; page < MOST_PAGES; page++) {
         const joint = path.includes('?') ? '&' : '?';
-        const { data, pagination } = await rest<ListPage<T>>(`${path}${joint}limit=50&offset=${offset}`, {
+        const { data, pagination } = await rest<ListPage<T>>(`${path}${joint}limit=50&${position}`, {
           signal,
           userId,
         });
         all.push(...data);
         if (!pagination.hasMore) break;
-        offset += data.length;
+        position = pagination.nextCursor ? `cursor=${pagination.nextCursor}` : `offset=${all.length}`;
       }
       return all;
     },
