@@ -39,15 +39,78 @@ export interface Overview {
   runs: { failed: number };
 }
 
+export type ToolMode = 'auto' | 'direct' | 'discovery';
+
+interface IdRule {
+  mode?: 'allowlist' | 'blocklist' | undefined;
+  allowedIds?: string[];
+  blockedIds?: string[];
+}
+
+export interface Restrictions {
+  connectors?: IdRule;
+  actions?: {
+    mode?: 'allowlist' | 'blocklist' | undefined;
+    allowedActions?: string[];
+    blockedActions?: string[];
+  };
+  users?: IdRule;
+  effects?: { allowed?: Effect[] };
+  confirm?: Effect[];
+}
+
 export interface ServerRecord {
   serverId: string;
   name: string;
+  description: string;
+  customInstructions: string;
+  /** The address for API keys and JWTs. */
+  url: string;
+  /** Ends in *** unless the token was asked for. */
+  accessUrl: string;
+  restrictions: Restrictions;
+  hasRestrictions: boolean;
+  ownerUserId: string | null;
+  createdByUser: boolean;
+  toolMode: ToolMode;
   enabled: boolean;
+  pinTools: boolean;
+  tokenExpiresAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface ServerTools {
+  mode: 'direct' | 'discovery';
+  actions: number;
+  tokens?: number;
+  instructionTokens?: number;
+  data: {
+    name: string;
+    title?: string;
+    description?: string;
+    inputSchema?: Record<string, unknown>;
+    tokens?: number;
+  }[];
+  pagination: { hasMore: boolean };
+}
+
+export interface Simulation {
+  outcome: 'runs' | 'asks' | 'denied' | 'fails';
+  rule?: string;
+  code?: string;
+  reason: string;
+  effect?: Effect;
+  credentialId?: string;
+  checks: { check: string; passed: boolean; detail: string }[];
 }
 
 export interface UserRecord {
   userId: string;
   username: string;
+  metadata: Record<string, unknown>;
+  enabled: boolean;
+  createdAt: string;
 }
 
 export interface CredentialRecord {

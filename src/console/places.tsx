@@ -1,4 +1,12 @@
-import { IconActivity, IconHistory, IconHome, IconKey, IconPlayerPlay, IconPlug } from '@tabler/icons-react';
+import {
+  IconActivity,
+  IconHistory,
+  IconHome,
+  IconKey,
+  IconPlayerPlay,
+  IconPlug,
+  IconServer2,
+} from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
 /** The pages by their path. Each is loaded when it is first shown. */
@@ -26,14 +34,27 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     path: '/playground',
     page: lazy(async () => ({ default: (await import('./pages/playground.tsx')).Playground })),
   },
+  {
+    path: '/servers',
+    page: lazy(async () => ({ default: (await import('./pages/server-list.tsx')).ServerList })),
+  },
+  {
+    path: '/servers/new',
+    page: lazy(async () => ({ default: (await import('./pages/new-server.tsx')).NewServer })),
+  },
+  {
+    path: '/servers/:serverId',
+    page: lazy(async () => ({ default: (await import('./pages/one-server.tsx')).OneServer })),
+  },
 ];
 
 /** The entries of the navigation. */
 export const AREAS = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
+  { to: '/servers', label: 'Servers', icon: IconServer2 },
   { to: '/connectors', label: 'Connectors', icon: IconPlug },
-  { to: '/playground', label: 'Playground', icon: IconPlayerPlay, IconPlug },
+  { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },
 ];

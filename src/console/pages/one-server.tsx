@@ -1,0 +1,175 @@
+import { Anchor, Button, Group, Modal, SimpleGrid, Stack, Text } from '@mantine/core';
+import { IconArrowLeft, IconPencil, IconTrash } from '@tabler/icons-react';
+import { useState, type FormEvent } from 'react';
+import { Link, useNavigate, useParams } from 'react-router';
+import type { ServerRecord } from '../api-types.ts';
+import { AskFirst, useAct } from '../parts/acts.tsx';
+import { KillSwitch } from '../parts/kill-switch.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { Id, State, When } from '../parts/values.tsx';
+import { useRest } from '../queries.ts';
+import { query, rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+import { Access } from '../server/access.tsx';
+import { Rules } from '../server/rules.tsx';
+import { NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
+import { ToolList } from '../server/tool-list.tsx';
+import { Trial } from '../server/trial.tsx';
+
+/** One MCP server: its access, its tools, its restrictions, and its end. */
+export function OneServer() {
+  const { serverId = '' } = useParams();
+  const found = useRest<ServerRecord>(`/api/servers/${encodeURIComponent(serverId)}?token=false`);
+  const mayWrite = useScope('servers:write');
+  const goTo = useNavigate();
+  const back = (
+    <Button
+      component={Link}
+      to="/servers"
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      All servers
+    </Button>
+  );
+  if (found.isPending || (found.isError && !found.data))
+    return (
+      <Page title="Server" actions={back}>
+        {found.error ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+      </Page>
+    );
+  const server = found.data;
+  return (
+    <Page
+      title={server.name}
+      lead={
+        <>
+          <State value={server.enabled ? 'enabled' : 'disabled'} /> {server.description}
+        </>
+      }
+      actions={
+        <>
+          <KillSwitch server={server} label={server.enabled ? 'On' : 'Off'} />
+          {back}
+        </>
+      }
+    >
+      <Access key={`access ${serverId}`} server={server} />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Rules key={`rules ${serverId}`} server={server} />
+        <Section title="Settings" aside={mayWrite && <Edit server={server} />}>
+          <Facts server={server} />
+        </Section>
+      </SimpleGrid>
+      <ToolList key={`tools ${serverId}`} serverId={serverId} />
+      <Trial key={`trial ${serverId}`} server={server} />
+      {mayWrite && (
+        <Section title="Delete">
+          <Group justify="space-between" gap="sm">
+            <Text size="sm">Its token and stored results are deleted with it. Executions stay.</Text>
+            <AskFirst
+              label="Delete the server"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              dangerous
+              title={`Delete ${server.name}?`}
+              run={async () => {
+                await rest(`/api/servers/${serverId}`, { method: 'DELETE' });
+                await goTo('/servers');
+              }}
+            >
+              All clients of this server are refused at once. The server, its access URL and its stored
+              results cannot be brought back. To stop it for a while, switch it off instead.
+            </AskFirst>
+          </Group>
+        </Section>
+      )}
+    </Page>
+  );
+}
+
+function Facts({ server }: { server: ServerRecord }) {
+  return (
+    <>
+      <dl className="facts">
+        <dt>Server</dt>
+        <dd>
+          <Id value={server.serverId} />
+        </dd>
+        <dt>Owner</dt>
+        <dd>
+          {server.ownerUserId ? <Id value={server.ownerUserId} /> : 'none'}
+          {server.createdByUser && ', who created it'}
+        </dd>
+        <dt>Tools</dt>
+        <dd>
+          {server.toolMode}
+          {server.pinTools && ', only approved definitions'}
+        </dd>
+        <dt>Instructions</dt>
+        <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
+        <dt>Created</dt>
+        <dd>
+          <When at={server.createdAt} />
+        </dd>
+        <dt>Changed</dt>
+        <dd>
+          <When at={server.updatedAt} />
+        </dd>
+      </dl>
+      <Group mt="md">
+        <Anchor component={Link} to={`/executions${query({ serverId: server.serverId })}`} size="sm">
+          Calls through this server
+        </Anchor>
+      </Group>
+    </>
+  );
+}
+
+function Edit({ server }: { server: ServerRecord }) {
+  const [settings, setSettings] = useState<ServerSettings>();
+  const save = useAct(
+    (body: ServerSettings) => rest(`/api/servers/${server.serverId}`, { method: 'PUT', body }),
+    'The settings are saved.',
+  );
+  const close = () => {
+    save.reset();
+    setSettings(undefined);
+  };
+  const open = () => {
+    const { name, description, customInstructions, toolMode, pinTools } = server;
+    setSettings({ name, description, customInstructions, toolMode, pinTools });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (settings) save.mutate(settings, { onSuccess: close });
+  };
+  const change = (changes: Partial<ServerSettings>) => settings && setSettings({ ...settings, ...changes });
+  return (
+    <>
+      <Button size="xs" variant="default" leftSection={<IconPencil size={14} aria-hidden />} onClick={open}>
+        Change
+      </Button>
+      <Modal opened={settings !== undefined} onClose={close} title={`Settings of ${server.name}`} size="lg">
+        {settings && (
+          <form onSubmit={submit}>
+            <Stack gap="md">
+              <NameFields settings={settings} onChange={change} />
+              <ToolFields settings={settings} onChange={change} />
+              {save.error && <Trouble error={save.error} title="The settings were not saved" />}
+              <Group justify="flex-end">
+                <Button variant="default" onClick={close}>
+                  Cancel
+                </Button>
+                <Button type="submit" loading={save.isPending} disabled={settings.name.trim() === ''}>
+                  Save
+                </Button>
+              </Group>
+            </Stack>
+          </form>
+        )}
+      </Modal>
+    </>
+  );
+}

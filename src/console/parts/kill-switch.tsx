@@ -1,0 +1,37 @@
+import { Switch } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ServerRecord } from '../api-types.ts';
+import { rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+import { Ask } from './acts.tsx';
+
+/** Switches a server off and on. It asks first. */
+export function KillSwitch({ server, label }: { server: ServerRecord; label?: string }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const mayWrite = useScope('servers:write');
+  const { enabled, name, serverId } = server;
+  return (
+    <>
+      <Switch
+        checked={enabled}
+        disabled={!mayWrite}
+        onChange={open}
+        aria-label={`${name} is switched ${enabled ? 'on' : 'off'}`}
+        label={label}
+        styles={{ root: { display: 'inline-flex' } }}
+      />
+      <Ask
+        title={enabled ? `Switch off ${name}?` : `Switch on ${name}?`}
+        label={enabled ? 'Switch off' : 'Switch on'}
+        dangerous={enabled}
+        isOpen={isOpen}
+        close={close}
+        run={() => rest(`/api/servers/${serverId}`, { method: 'PUT', body: { enabled: !enabled } })}
+      >
+        {enabled
+          ? 'All clients of this server are refused at once. Nothing is deleted, and you can switch it on again.'
+          : 'Clients that have its access URL can use its tools again.'}
+      </Ask>
+    </>
+  );
+}

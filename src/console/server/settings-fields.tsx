@@ -1,0 +1,85 @@
+import { Checkbox, Select, Textarea, TextInput } from '@mantine/core';
+import type { ServerRecord, ToolMode } from '../api-types.ts';
+
+export type ServerSettings = Pick<
+  ServerRecord,
+  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools'
+>;
+
+export const NEW_SETTINGS: ServerSettings = {
+  name: '',
+  description: '',
+  customInstructions: '',
+  toolMode: 'auto',
+  pinTools: false,
+};
+
+const MODES: { value: ToolMode; label: string }[] = [
+  { value: 'auto', label: 'Automatic, by the number of actions' },
+  { value: 'direct', label: 'Direct: a tool for each action' },
+  { value: 'discovery', label: 'Discovery: few tools that find actions' },
+];
+
+interface Props {
+  settings: ServerSettings;
+  onChange: (changes: Partial<ServerSettings>) => void;
+}
+
+/** The name of a server and what it is for. */
+export function NameFields({ settings, onChange }: Props) {
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description="Unique in this environment. Agents see it."
+        required
+        maxLength={100}
+        value={settings.name}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Description"
+        description="For operators."
+        autosize
+        minRows={1}
+        maxLength={2000}
+        value={settings.description}
+        onChange={(event) => onChange({ description: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Instructions"
+        description="Sent to every agent that connects, next to the instructions of Gatehouse."
+        autosize
+        minRows={2}
+        maxRows={10}
+        maxLength={10_000}
+        value={settings.customInstructions}
+        onChange={(event) => onChange({ customInstructions: event.currentTarget.value })}
+      />
+    </>
+  );
+}
+
+/** How a server shows its actions as tools. */
+export function ToolFields({ settings, onChange }: Props) {
+  return (
+    <>
+      <Select
+        label="Tools"
+        allowDeselect={false}
+        data={MODES}
+        value={settings.toolMode}
+        onChange={(mode) => {
+          const found = MODES.find(({ value }) => value === mode);
+          if (found) onChange({ toolMode: found.value });
+        }}
+      />
+      <Checkbox
+        label="Show only approved definitions"
+        description="Tools whose definition has changed are hidden until an operator approves them."
+        checked={settings.pinTools}
+        onChange={(event) => onChange({ pinTools: event.currentTarget.checked })}
+      />
+    </>
+  );
+}
