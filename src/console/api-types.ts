@@ -215,3 +215,46 @@ export interface JsonSchema {
   $ref?: string;
   $defs?: Record<string, JsonSchema>;
 }
+
+export interface SubscriptionRecord {
+  subscriptionId: string;
+  connectionId?: string;
+  connectorId?: string;
+  userId?: string;
+  address: string;
+  scope: string;
+  events: string[];
+  status: 'active' | 'disabled';
+  reason?: string;
+  source?: 'native' | 'polling';
+  sourceReason?: string;
+  headers: string[];
+  ratePerSecond: number | null;
+  ordered: boolean;
+  backfill: 'none' | 'wanted' | 'running' | 'done';
+  failingSince: string | null;
+  createdAt: string;
+}
+
+export interface DeliveryRecord {
+  deliveryId: string;
+  event: string;
+  recordId: string;
+  sequence: number;
+  status: 'waiting' | 'succeeded' | 'dead' | 'cancelled';
+  attemptCount: number;
+  lastStatus: number | null;
+  lastError: string | null;
+  nextAttemptAt: string | null;
+  createdAt: string;
+  attempts: AttemptRecord[];
+}
+
+export interface AttemptRecord {
+  number: number;
+  at: string;
+  durationMs: number;
+  status: number | null;
+  error: string | null;
+  excerpt: string | null;
+}

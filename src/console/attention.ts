@@ -40,12 +40,16 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       text: `${some(subscriptions.disabled, 'webhook subscription')} disabled`,
       todo: 'The receiver failed for too long, or an operator disabled them. They collect nothing.',
       color: 'red',
+      to: '/webhooks',
+      link: 'Webhooks',
     });
   if (deliveries.dead > 0)
     notes.push({
       text: `${some(deliveries.dead, 'delivery').replace('deliverys', 'deliveries')} given up`,
       todo: 'Every attempt failed. Replay them when the receiver works again.',
       color: 'orange',
+      to: '/webhooks',
+      link: 'Webhooks',
     });
   if (runs.failed > 0)
     notes.push({

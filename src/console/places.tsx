@@ -6,6 +6,7 @@ import {
   IconPlayerPlay,
   IconPlug,
   IconServer2,
+  IconWebhook,
 } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
@@ -19,6 +20,14 @@ export const PLACES: { path: string; page: ComponentType }[] = [
   {
     path: '/executions/:executionId',
     page: lazy(async () => ({ default: (await import('./pages/execution.tsx')).Execution })),
+  },
+  {
+    path: '/webhooks',
+    page: lazy(async () => ({ default: (await import('./pages/webhook-list.tsx')).WebhookList })),
+  },
+  {
+    path: '/webhooks/:subscriptionId',
+    page: lazy(async () => ({ default: (await import('./pages/webhook-page.tsx')).WebhookPage })),
   },
   { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
   { path: '/audit', page: lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit })) },
@@ -55,6 +64,7 @@ export const AREAS = [
   { to: '/servers', label: 'Servers', icon: IconServer2 },
   { to: '/connectors', label: 'Connectors', icon: IconPlug },
   { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
+  { to: '/webhooks', label: 'Webhooks', icon: IconWebhook },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },
 ];

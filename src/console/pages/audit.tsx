@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, TextInput } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import type { AuditEntry } from '../api-types.ts';
 import { callerInWords } from '../names.ts';
@@ -6,6 +6,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
+import { TimeInput } from '../parts/time-input.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { Copy, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
@@ -29,8 +30,8 @@ export function Audit() {
       lead="Who changed what, and who was shown an access token. Select a value to see only its entries."
     >
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
-        <TimeFilter label="Since" value={filters.since} change={(since) => change({ since })} />
-        <TimeFilter label="Until" value={filters.until} change={(until) => change({ until })} />
+        <TimeInput label="Since" value={filters.since} change={(since) => change({ since })} />
+        <TimeInput label="Until" value={filters.until} change={(until) => change({ until })} />
         <TypedFilter
           label="Caller"
           placeholder="key:key_…"
@@ -109,36 +110,4 @@ function columns(change: Change): Column<AuditEntry>[] {
     },
     { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
   ];
-}
-
-/** A time in the zone of the browser. The address and the API have it in UTC. */
-function TimeFilter({
-  label,
-  value,
-  change,
-}: {
-  label: string;
-  value: string;
-  change: (value: string) => void;
-}) {
-  return (
-    <TextInput
-      type="datetime-local"
-      label={label}
-      w={200}
-      value={localOf(value)}
-      onChange={(event) => {
-        const text = event.currentTarget.value;
-        change(text === '' ? '' : new Date(text).toISOString());
-      }}
-    />
-  );
-}
-
-const MINUTE_MS = 60_000;
-
-function localOf(iso: string): string {
-  const time = new Date(iso);
-  if (Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
 }

@@ -1,0 +1,87 @@
+import { Anchor, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import type { SubscriptionRecord } from '../api-types.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
+import { List, Pager, type Column } from '../parts/records.tsx';
+import { useCursor } from '../parts/search-params.ts';
+import { State, When } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { query } from '../rest-client.ts';
+
+const EVERY_MS = 15_000;
+
+/** The webhook subscriptions of the environment, oldest first. */
+export function WebhookList() {
+  const { cursor, next, back } = useCursor();
+  const list = useRest<ListPage<SubscriptionRecord>>(`/2023-03/one/webhooks${query({ cursor, limit: 50 })}`, {
+    topics: ['accounts'],
+    everyMs: EVERY_MS,
+  });
+  const following = list.data?.pagination.nextCursor;
+  return (
+    <Page
+      title="Webhooks"
+      lead="Subscriptions send events of accounts to an address. Gatehouse signs each event and repeats what fails."
+    >
+      <div className="card">
+        <List
+          label="Webhook subscriptions"
+          list={list}
+          columns={COLUMNS}
+          keyOf={(row) => row.subscriptionId}
+          empty={
+            <Empty title="No subscriptions yet">
+              <span className="mono">POST /2023-03/one/webhooks?connectionId=…</span> subscribes an address to
+              the events of an account. Settings have an address for the events of the environment.
+            </Empty>
+          }
+          pager={
+            <Pager
+              words={['Earlier', 'Later']}
+              back={back}
+              next={following === undefined ? undefined : () => next(following)}
+              from={back ? 'Later subscriptions' : 'Oldest subscriptions'}
+            />
+          }
+        />
+      </div>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<SubscriptionRecord>[] = [
+  {
+    label: 'Address',
+    cell: (row) => (
+      <Anchor
+        component={Link}
+        to={`/webhooks/${row.subscriptionId}`}
+        fw={600}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {row.address}
+      </Anchor>
+    ),
+  },
+  { label: 'Events of', cell: (row) => <span className="mono">{row.scope}</span> },
+  {
+    label: 'State',
+    cell: (row) => (
+      <div>
+        <State value={row.status} />
+        {(row.reason ?? row.sourceReason) && (
+          <Text size="xs" c="dimmed" mt={2}>
+            {row.reason ?? row.sourceReason}
+          </Text>
+        )}
+      </div>
+    ),
+  },
+  {
+    label: 'Failing since',
+    cell: (row) => (row.failingSince ? <When at={row.failingSince} /> : '–'),
+  },
+  { label: 'Created', end: true, cell: (row) => <When at={row.createdAt} /> },
+];

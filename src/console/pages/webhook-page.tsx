@@ -1,0 +1,200 @@
+import { Alert, Button } from '@mantine/core';
+import { IconArrowLeft } from '@tabler/icons-react';
+import { useState } from 'react';
+import { Link, useNavigate, useParams } from 'react-router';
+import type { SubscriptionRecord } from '../api-types.ts';
+import { AskFirst, SecretDialog, useSecret } from '../parts/acts.tsx';
+import { Deliveries } from '../parts/deliveries.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading } from '../parts/records.tsx';
+import { TimeInput } from '../parts/time-input.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { Id, Moment, State, When } from '../parts/values.tsx';
+import { useRest } from '../queries.ts';
+import { rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+
+const EVERY_MS = 5000;
+const DAY_MS = 86_400_000;
+
+/** One subscription: its state, and what was delivered. */
+export function WebhookPage() {
+  const { subscriptionId = '' } = useParams();
+  const path = `/webhooks/${encodeURIComponent(subscriptionId)}`;
+  const mayWrite = useScope('webhooks:write');
+  const [secret, show, hide] = useSecret();
+  const found = useRest<SubscriptionRecord>(path, { topics: ['accounts'], everyMs: EVERY_MS });
+  const back = (
+    <Button
+      component={Link}
+      to="/webhooks"
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      All webhooks
+    </Button>
+  );
+  if (!found.data)
+    return (
+      <Page title="Webhook" actions={back}>
+        {found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+      </Page>
+    );
+  const one = found.data;
+  return (
+    <Page
+      title={one.address}
+      lead={
+        <>
+          <State value={one.status} /> {one.events.join(', ')} of <span className="mono">{one.scope}</span>
+        </>
+      }
+      actions={back}
+    >
+      <Warnings one={one} />
+      <Section title="Deliveries">
+        <Deliveries path={path} mayReplay={mayWrite && one.status === 'active'} />
+      </Section>
+      <Section title="Facts">
+        <Facts one={one} />
+      </Section>
+      {mayWrite && (
+        <Section title="Acts">
+          <Acts one={one} path={path} show={show} />
+        </Section>
+      )}
+      <SecretDialog secret={secret} close={hide} title="Copy the signing secret">
+        Deliveries carry both signatures for 24 hours.
+      </SecretDialog>
+    </Page>
+  );
+}
+
+function Warnings({ one }: { one: SubscriptionRecord }) {
+  return (
+    <>
+      {one.status === 'disabled' && (
+        <Alert variant="light" color="red" title="It is disabled and collects no events">
+          {one.reason ?? 'An operator disabled it.'} Repair the receiver, enable the subscription again, and
+          recover what was missed.
+        </Alert>
+      )}
+      {one.status === 'active' && one.reason && (
+        <Alert variant="light" color="orange" title="The backfill is incomplete">
+          {one.reason}
+        </Alert>
+      )}
+      {one.status === 'active' && one.failingSince && (
+        <Alert variant="light" color="orange" title="The receiver fails">
+          Every attempt failed since <Moment at={one.failingSince} />. After 120 hours of failures alone it is
+          disabled.
+        </Alert>
+      )}
+      {one.sourceReason && (
+        <Alert variant="light" color="orange" title="The app does not answer, so events may be missing">
+          {one.sourceReason}
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function Facts({ one }: { one: SubscriptionRecord }) {
+  return (
+    <dl className="facts">
+      <dt>Subscription</dt>
+      <dd>
+        <Id value={one.subscriptionId} />
+      </dd>
+      <dt>Connector</dt>
+      <dd>{one.connectorId ?? 'none: events of the environment'}</dd>
+      <dt>Account</dt>
+      <dd>{one.connectionId ? <Id value={one.connectionId} /> : 'none'}</dd>
+      <dt>User</dt>
+      <dd>{one.userId ? <Id value={one.userId} /> : 'none'}</dd>
+      <dt>Events come by</dt>
+      <dd>
+        {one.source === 'native'
+          ? 'webhooks of the app'
+          : one.source === 'polling'
+            ? 'polls of the app'
+            : '–'}
+      </dd>
+      <dt>Order</dt>
+      <dd>{one.ordered ? 'one at a time, in order' : 'as fast as possible'}</dd>
+      <dt>Limit</dt>
+      <dd>{one.ratePerSecond === null ? 'none' : `${one.ratePerSecond} in a second`}</dd>
+      <dt>Headers</dt>
+      <dd>{one.headers.length === 0 ? 'none' : one.headers.join(', ')}</dd>
+      <dt>Backfill</dt>
+      <dd>{one.backfill}</dd>
+      <dt>Created</dt>
+      <dd>
+        <When at={one.createdAt} />
+      </dd>
+    </dl>
+  );
+}
+
+interface ActsProps {
+  one: SubscriptionRecord;
+  path: string;
+  show: (secret: string) => void;
+}
+
+function Acts({ one, path, show }: ActsProps) {
+  const navigate = useNavigate();
+  const isActive = one.status === 'active';
+  const post = <T,>(act: string, body?: unknown) => rest<T>(`${path}/${act}`, { method: 'POST', body });
+  return (
+    <div className="acts">
+      {!isActive && (
+        <AskFirst
+          variant="filled"
+          label="Enable again"
+          title="Enable the subscription again?"
+          run={() => post('enable')}
+        >
+          It delivers the events from now on. Recover delivers those that it missed.
+        </AskFirst>
+      )}
+      {isActive && (
+        <AskFirst label="Send a test event" title="Send a test event?" run={() => post('test')}>
+          The receiver gets a signed event with <span className="mono">x-svc-test: true</span>.
+        </AskFirst>
+      )}
+      {isActive && <Recover recover={(since) => post('recover', { since })} />}
+      <AskFirst
+        label="Rotate the secret"
+        title="Rotate the signing secret?"
+        run={async () => show((await post<{ secret: string }>('rotate-secret')).secret)}
+      >
+        The new secret is shown once. Deliveries carry both signatures for 24 hours, so that the receiver has
+        time to switch.
+      </AskFirst>
+      <AskFirst
+        dangerous
+        label="Delete"
+        title="Delete the subscription?"
+        run={async () => {
+          await rest(path, { method: 'DELETE' });
+          await navigate('/webhooks');
+        }}
+      >
+        The address <strong>{one.address}</strong> gets no more events. Waiting deliveries are cancelled, and
+        the log of deliveries is deleted. This cannot be undone.
+      </AskFirst>
+    </div>
+  );
+}
+
+function Recover({ recover }: { recover: (since: string) => Promise<unknown> }) {
+  const [since, setSince] = useState(() => new Date(Date.now() - DAY_MS).toISOString());
+  return (
+    <AskFirst label="Recover" title="Recover missed deliveries?" run={() => recover(since)}>
+      Deliveries that were given up or cancelled since this time start again. Events that came while the
+      subscription was disabled are delivered now.
+      <TimeInput label="Since" description="Events are kept for 30 days." value={since} change={setSince} />
+    </AskFirst>
+  );
+}
