@@ -216,6 +216,75 @@ export interface JsonSchema {
   $defs?: Record<string, JsonSchema>;
 }
 
+export interface VersionRecord {
+  version: number;
+  draft: boolean;
+  definition: { trigger?: { type: string; cron?: string; scope?: string } };
+  connectors: string[];
+  createdAt: string;
+}
+
+export interface WorkflowRecord extends VersionRecord {
+  workflowId: string;
+  name: string;
+  updatedAt: string;
+}
+
+export interface InstallationRecord {
+  installationId: string;
+  userId: string;
+  version: number;
+  enabled: boolean;
+  trigger: { type: string; listening?: boolean; nextAt?: string | null };
+  createdAt: string;
+}
+
+export interface VersionDifference {
+  upgradable: boolean;
+  addedFields: string[];
+  removedFields: string[];
+  changedFields: string[];
+  changes: {
+    path: string;
+    kind: 'added' | 'removed' | 'changed' | 'moved';
+    before?: unknown;
+    after?: unknown;
+  }[];
+}
+
+export interface RunRecord {
+  runId: string;
+  workflowId: string;
+  installationId: string | null;
+  userId: string;
+  version: number;
+  status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
+  trigger: string;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  nextAt?: string;
+  error?: unknown;
+}
+
+export interface StepRecord {
+  stepId: string;
+  status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+  attempts: number;
+  startedAt: string;
+  endedAt: string | null;
+  input?: unknown;
+  output?: unknown;
+  error?: unknown;
+  itemCounts?: Record<string, number>;
+  items?: (StepRecord & { item: number })[];
+}
+
+export interface RunDetails extends RunRecord {
+  triggerValue: unknown;
+  steps: StepRecord[];
+}
+
 export interface SubscriptionRecord {
   subscriptionId: string;
   connectionId?: string;

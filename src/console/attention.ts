@@ -56,6 +56,8 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       text: `${some(runs.failed, 'workflow run')} failed in the last 24 hours`,
       todo: 'Read the step that failed, fix the cause, and retry the run.',
       color: 'orange',
+      to: '/workflows?status=failed',
+      link: 'Failed runs',
     });
   if (servers.disabled > 0)
     notes.push({

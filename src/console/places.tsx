@@ -6,6 +6,7 @@ import {
   IconPlayerPlay,
   IconPlug,
   IconServer2,
+  IconRoute,
   IconWebhook,
 } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
@@ -20,6 +21,18 @@ export const PLACES: { path: string; page: ComponentType }[] = [
   {
     path: '/executions/:executionId',
     page: lazy(async () => ({ default: (await import('./pages/execution.tsx')).Execution })),
+  },
+  {
+    path: '/workflows',
+    page: lazy(async () => ({ default: (await import('./pages/workflow-list.tsx')).WorkflowList })),
+  },
+  {
+    path: '/workflows/:workflowId',
+    page: lazy(async () => ({ default: (await import('./pages/workflow-page.tsx')).WorkflowPage })),
+  },
+  {
+    path: '/workflows/:workflowId/runs/:runId',
+    page: lazy(async () => ({ default: (await import('./pages/run-page.tsx')).RunPage })),
   },
   {
     path: '/webhooks',
@@ -64,6 +77,7 @@ export const AREAS = [
   { to: '/servers', label: 'Servers', icon: IconServer2 },
   { to: '/connectors', label: 'Connectors', icon: IconPlug },
   { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
+  { to: '/workflows', label: 'Workflows', icon: IconRoute },
   { to: '/webhooks', label: 'Webhooks', icon: IconWebhook },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, SimpleGrid, Text, ThemeIcon } from '@mantine/core';
+import { Alert, Anchor, Button, Group, SimpleGrid } from '@mantine/core';
 import {
   IconArrowLeft,
   IconCheck,
@@ -16,6 +16,7 @@ import { errorInWords } from '../error-words.ts';
 import { callerInWords, useServerName } from '../names.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
+import { StoryStep as Step } from '../parts/story-step.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
@@ -151,30 +152,6 @@ function decision(call: ExecutionRecord): ReactNode {
     </>
   ) : (
     'Gatehouse refused the call before it ran.'
-  );
-}
-
-function Step({
-  icon,
-  color,
-  title,
-  children,
-}: {
-  icon: ReactNode;
-  color: string;
-  title: string;
-  children: ReactNode;
-}) {
-  return (
-    <li>
-      <ThemeIcon className="mark" variant="light" color={color} size={26} radius="xl" aria-hidden>
-        {icon}
-      </ThemeIcon>
-      <Text fw={600}>{title}</Text>
-      <Text size="sm" component="div">
-        {children}
-      </Text>
-    </li>
   );
 }
 

@@ -87,6 +87,23 @@ export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
   );
 }
 
+interface WholeProps<T> extends Omit<RecordsProps<T>, 'rows'> {
+  list: UseQueryResult<T[]>;
+  empty: ReactNode;
+}
+
+/** A list without pages in each of its states. */
+export function Whole<T>({ list, empty, ...records }: WholeProps<T>) {
+  if (list.isPending) return <Loading />;
+  if (list.isError && !list.data)
+    return (
+      <Stack p="md">
+        <Trouble error={list.error} again={() => void list.refetch()} />
+      </Stack>
+    );
+  return list.data.length === 0 ? empty : <Records {...records} rows={list.data} />;
+}
+
 /** Buttons to the page before and the next page. */
 export function Pager({
   back,

@@ -1,0 +1,219 @@
+import { Alert, Button, Text } from '@mantine/core';
+import {
+  IconArrowLeft,
+  IconArrowRight,
+  IconBan,
+  IconCheck,
+  IconClock,
+  IconPlayerPlay,
+  IconX,
+} from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { Link, useParams } from 'react-router';
+import type { RunDetails, StepRecord, WorkflowRecord } from '../api-types.ts';
+import { AskFirst } from '../parts/acts.tsx';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading } from '../parts/records.tsx';
+import { timeOf } from '../parts/runs.tsx';
+import { StoryStep } from '../parts/story-step.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { duration, Id, Moment, some, State, When } from '../parts/values.tsx';
+import { useRest } from '../queries.ts';
+import { isObject, rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+
+/** Interval of reads of a run that has not ended. */
+const EVERY_MS = 1500;
+
+/** One run of a workflow: its steps in order, with their results and errors. */
+export function RunPage() {
+  const { workflowId = '', runId = '' } = useParams();
+  const workflowPath = `/workflows/${encodeURIComponent(workflowId)}`;
+  const path = `${workflowPath}/runs/${encodeURIComponent(runId)}`;
+  const [isLive, setLive] = useState(true);
+  const found = useRest<RunDetails>(path, { topics: ['runs'], everyMs: isLive && EVERY_MS });
+  const workflow = useRest<WorkflowRecord>(workflowPath, { enabled: useScope('workflows:read') });
+  const ended = found.data?.endedAt;
+  useEffect(() => setLive(ended === null), [ended]);
+  const back = (
+    <Button
+      component={Link}
+      to={`/workflows/${workflowId}`}
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      The workflow
+    </Button>
+  );
+  const run = found.data;
+  if (!run)
+    return (
+      <Page title="Run" actions={back}>
+        {found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+      </Page>
+    );
+  return (
+    <Page
+      title={`Run of ${workflow.data?.name ?? workflowId}`}
+      lead={
+        <>
+          <State value={run.status} /> <When at={run.createdAt} />
+          {run.endedAt && <>, in {duration(timeOf(run))}</>}
+          {run.nextAt && (
+            <>
+              , continues <When at={run.nextAt} />
+            </>
+          )}
+        </>
+      }
+      actions={
+        <>
+          <Acts run={run} path={path} />
+          {back}
+        </>
+      }
+    >
+      {run.error !== undefined && <Fault error={run.error} title={failureOf(run.error)} />}
+      <Section title="Steps">
+        <ol className="story">
+          <StoryStep icon={<IconPlayerPlay size={16} />} color="gray" title="Begun">
+            By its trigger <strong>{run.trigger}</strong>. <Moment at={run.createdAt} />.
+            <Value label="Value of the trigger" value={run.triggerValue} />
+          </StoryStep>
+          {run.steps.map((step) => (
+            <Step key={step.stepId} step={step} />
+          ))}
+        </ol>
+      </Section>
+      <Section title="Facts">
+        <dl className="facts">
+          <dt>Run</dt>
+          <dd>
+            <Id value={run.runId} />
+          </dd>
+          <dt>Version</dt>
+          <dd>{run.version}</dd>
+          <dt>User</dt>
+          <dd>
+            <Id value={run.userId} />
+          </dd>
+          <dt>Installation</dt>
+          <dd>{run.installationId ? <Id value={run.installationId} /> : 'none: a test of a version'}</dd>
+        </dl>
+      </Section>
+    </Page>
+  );
+}
+
+function Acts({ run, path }: { run: RunDetails; path: string }) {
+  const mayRun = useScope('workflows:run');
+  if (!mayRun) return null;
+  const post = (act: string) => rest(`${path}/${act}`, { method: 'POST' });
+  return (
+    <>
+      {run.status === 'failed' && (
+        <AskFirst
+          variant="filled"
+          label="Retry"
+          title="Resume the run from the step that failed?"
+          run={() => post('retry')}
+        >
+          It keeps its version, its configuration and its results. Finished steps do not run again. Steps act
+          in the accounts of the user.
+        </AskFirst>
+      )}
+      {run.endedAt === null && (
+        <AskFirst dangerous label="Cancel the run" title="Cancel the run?" run={() => post('cancel')}>
+          It ends before its next step. A step under way is finished and recorded.
+        </AskFirst>
+      )}
+    </>
+  );
+}
+
+function failureOf(error: unknown): string {
+  const stepId = isObject(error) ? error['stepId'] : undefined;
+  return typeof stepId === 'string' ? `The step ${stepId} failed` : 'The run failed';
+}
+
+function Fault({ error, title }: { error: unknown; title?: string }) {
+  const { code, error: sentence } = isObject(error) ? error : {};
+  return (
+    <Alert variant="light" color="red" {...(title === undefined ? {} : { title })} my={4}>
+      {typeof sentence === 'string' ? sentence : JSON.stringify(error)}
+      {typeof code === 'string' && (
+        <Text size="xs" mt={6} className="mono">
+          {code}
+        </Text>
+      )}
+    </Alert>
+  );
+}
+
+const MARKS = {
+  running: { icon: <IconPlayerPlay size={16} />, color: 'gate' },
+  waiting: { icon: <IconClock size={16} />, color: 'blue' },
+  succeeded: { icon: <IconCheck size={16} />, color: 'green' },
+  failed: { icon: <IconX size={16} />, color: 'red' },
+  skipped: { icon: <IconArrowRight size={16} />, color: 'gray' },
+  cancelled: { icon: <IconBan size={16} />, color: 'gray' },
+};
+
+function Step({ step }: { step: StepRecord }) {
+  return (
+    <StoryStep {...MARKS[step.status]} title={step.stepId}>
+      <Result step={step} />
+      {step.itemCounts && (
+        <Text size="sm">
+          {Object.entries(step.itemCounts)
+            .map(([status, n]) => `${n} ${status}`)
+            .join(', ')}
+        </Text>
+      )}
+      {step.items && step.items.length > 0 && (
+        <details>
+          <summary>
+            {step.items.length === 100 ? 'The first 100 items' : some(step.items.length, 'item')}
+          </summary>
+          <ol className="plain">
+            {step.items.map((item) => (
+              <li key={item.item}>
+                <Text size="sm" fw={600} mt="xs">
+                  Item {item.item + 1}
+                </Text>
+                <Result step={item} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </StoryStep>
+  );
+}
+
+/** The end of a step, its error, and its input and output on demand. */
+function Result({ step }: { step: StepRecord }) {
+  return (
+    <>
+      <State value={step.status} />
+      {step.attempts > 1 && ` after ${some(step.attempts, 'attempt')}`}
+      {step.endedAt && step.status !== 'skipped' && `, in ${duration(timeOf(step))}`}
+      {step.error !== undefined && step.error !== null && <Fault error={step.error} />}
+      <Value label="Input" value={step.input} />
+      <Value label="Output" value={step.output} />
+    </>
+  );
+}
+
+function Value({ label, value }: { label: string; value: unknown }) {
+  if (value === undefined || value === null) return null;
+  return (
+    <details>
+      <summary>{label}</summary>
+      <div className="tall">
+        <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,95 @@
+import { Anchor, Group, SegmentedControl, Stack } from '@mantine/core';
+import { Link } from 'react-router';
+import type { RunRecord } from '../api-types.ts';
+import { useRest, type ListPage } from '../queries.ts';
+import { query } from '../rest-client.ts';
+import { Empty } from './empty.tsx';
+import { List, Pager, type Column } from './records.tsx';
+import { useCursor, useFilters } from './search-params.ts';
+import { duration, State, When } from './values.tsx';
+
+const FILTERS = ['status'] as const;
+const STATUSES = ['Queued', 'Running', 'Waiting', 'Succeeded', 'Failed', 'Cancelled'];
+/** No topic covers the changes of a run between its begin and its end. */
+const EVERY_MS = 5000;
+
+/** Runs, newest first, with a filter in the address. `nameOf` returns the names of workflows. */
+export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: string) => string }) {
+  const [{ status }, change] = useFilters(FILTERS);
+  const { cursor, next, back } = useCursor();
+  const list = useRest<ListPage<RunRecord>>(`${path}${query({ status, cursor, limit: 25 })}`, {
+    topics: cursor === '' ? ['runs'] : [],
+    everyMs: cursor === '' ? EVERY_MS : false,
+  });
+  const following = list.data?.pagination.nextCursor;
+  return (
+    <Stack>
+      <Group style={{ overflowX: 'auto' }}>
+        <SegmentedControl
+          aria-label="State of the runs"
+          value={status}
+          onChange={(value) => change({ status: value })}
+          data={[
+            { value: '', label: 'All' },
+            ...STATUSES.map((label) => ({ value: label.toLowerCase(), label })),
+          ]}
+        />
+      </Group>
+      <div>
+        <List
+          label="Runs"
+          list={list}
+          columns={columns(nameOf)}
+          keyOf={(row) => row.runId}
+          empty={
+            status !== '' || back ? (
+              <Empty title="No run has this state">Runs are kept for 30 days.</Empty>
+            ) : (
+              <Empty title="No runs yet">
+                A run begins when its trigger fires. <span className="mono">POST /workflows/…/run</span>{' '}
+                starts an installed workflow now.
+              </Empty>
+            )
+          }
+          pager={
+            <Pager
+              back={back}
+              next={following === undefined ? undefined : () => next(following)}
+              from={back ? 'Older runs' : 'Newest runs'}
+            />
+          }
+        />
+      </div>
+    </Stack>
+  );
+}
+
+function columns(nameOf: ((workflowId: string) => string) | undefined): Column<RunRecord>[] {
+  return [
+    {
+      label: 'Run',
+      cell: (row) => (
+        <Anchor
+          component={Link}
+          to={`/workflows/${row.workflowId}/runs/${row.runId}`}
+          className="mono"
+          fw={600}
+        >
+          {row.runId}
+        </Anchor>
+      ),
+    },
+    ...(nameOf ? [{ label: 'Workflow', cell: (row: RunRecord) => nameOf(row.workflowId) }] : []),
+    { label: 'State', cell: (row) => <State value={row.status} /> },
+    { label: 'Version', cell: (row) => row.version },
+    { label: 'Begun by', cell: (row) => row.trigger },
+    { label: 'User', cell: (row) => <span className="mono">{row.userId}</span> },
+    { label: 'Took', end: true, cell: (row) => <span className="nowrap">{duration(timeOf(row))}</span> },
+    { label: 'When', end: true, cell: (row) => <When at={row.createdAt} /> },
+  ];
+}
+
+/** Returns the time from the start of something to its end; null while it has none. */
+export function timeOf({ startedAt, endedAt }: { startedAt: string | null; endedAt: string | null }) {
+  return startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : null;
+}
