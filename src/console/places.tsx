@@ -53,6 +53,16 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     page: lazy(async () => ({ default: (await import('./pages/connector.tsx')).ConnectorPage })),
   },
   {
+    path: '/add-connector',
+    page: lazy(async () => ({ default: (await import('./pages/add-connector.tsx')).AddConnector })),
+  },
+  {
+    path: '/definition-changes',
+    page: lazy(async () => ({
+      default: (await import('./pages/definition-changes.tsx')).DefinitionChanges,
+    })),
+  },
+  {
     path: '/playground',
     page: lazy(async () => ({ default: (await import('./pages/playground.tsx')).Playground })),
   },

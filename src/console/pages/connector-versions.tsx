@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useNavigate } from 'react-router';
+import { Link, useNavigate } from 'react-router';
 import { AskFirst } from '../parts/acts.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Section } from '../parts/page.tsx';
@@ -8,7 +8,7 @@ import { Loading, Records } from '../parts/records.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
-import { rest } from '../rest-client.ts';
+import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { callerInWords } from '../names.ts';
 
@@ -50,19 +50,29 @@ export function Versions({ connectorId }: { connectorId: string }) {
       flush
       aside={
         mayWrite && (
-          <AskFirst
-            label="Delete the connector"
-            title={`Delete ${connectorId}?`}
-            size="xs"
-            dangerous
-            run={async () => {
-              await rest(path, { method: 'DELETE' });
-              void navigate('/connectors');
-            }}
-          >
-            Its actions stop working at once, also in workflows and subscriptions. Accounts stay, and work
-            again when a connector with this id returns that sends them to the same origins.
-          </AskFirst>
+          <Group gap="xs">
+            <Button
+              component={Link}
+              to={`/add-connector${query({ connectorId })}`}
+              variant="default"
+              size="xs"
+            >
+              Upload a new version
+            </Button>
+            <AskFirst
+              label="Delete the connector"
+              title={`Delete ${connectorId}?`}
+              size="xs"
+              dangerous
+              run={async () => {
+                await rest(path, { method: 'DELETE' });
+                void navigate('/connectors');
+              }}
+            >
+              Its actions stop working at once, also in workflows and subscriptions. Accounts stay, and work
+              again when a connector with this id returns that sends them to the same origins.
+            </AskFirst>
+          </Group>
         )
       }
     >

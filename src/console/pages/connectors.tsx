@@ -1,5 +1,5 @@
-import { Anchor, Badge, Group, Select, Text } from '@mantine/core';
-import { IconPlug } from '@tabler/icons-react';
+import { Anchor, Badge, Button, Group, Select, Text } from '@mantine/core';
+import { IconPlug, IconPlus } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { ConnectorRecord } from '../api-types.ts';
 import { iconAddress, useConnectorSource, type ConnectorSource } from '../connector-source.ts';
@@ -38,6 +38,16 @@ export function Connectors() {
     <Page
       title="Connectors"
       lead="The apps that agents and users of this environment can work with. Shipped ones come with Gatehouse; yours come from a folder or the store."
+      actions={
+        <>
+          <Button component={Link} to="/definition-changes" variant="default">
+            Changes to approve
+          </Button>
+          <Button component={Link} to="/add-connector" leftSection={<IconPlus size={16} aria-hidden />}>
+            Add a connector
+          </Button>
+        </>
+      }
     >
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
         <TypedFilter label="Search" value={filters.search} change={(search) => setFilters({ search })} />

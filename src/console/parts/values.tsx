@@ -109,6 +109,9 @@ const STATES: Record<string, { color: string; text?: string }> = {
   read: { color: 'gray' },
   write: { color: 'blue' },
   destructive: { color: 'red' },
+  added: { color: 'green' },
+  changed: { color: 'orange' },
+  removed: { color: 'red' },
 };
 
 /** A state as a coloured word. */
