@@ -2,7 +2,7 @@ import type { Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
 /**
- * Adds the sessions of the console, each found by the hash of its cookie, and the index for its list of all credentials.
+ * Adds the sessions of the console, each found by the hash of its cookie, and the index that counts credentials by state.
  */
 export async function consoleSessions(tx: Tx): Promise<void> {
   await tx.schema
@@ -16,5 +16,4 @@ export async function consoleSessions(tx: Tx): Promise<void> {
     .execute();
   await index(tx, 'console_sessions', ['expires_at']);
   await index(tx, 'credentials', ['environment', 'state', 'created_at', 'credential_id']);
-  await index(tx, 'credentials', ['environment', 'created_at', 'credential_id']);
 }
