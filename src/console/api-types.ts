@@ -216,6 +216,16 @@ export interface JsonSchema {
   $defs?: Record<string, JsonSchema>;
 }
 
+export interface SettingsRecord {
+  userServers: 'on' | 'off';
+  origins: string[];
+  redirectUris: string[];
+  payloads: 'off' | 'errors' | 'all';
+  payloadDays: number;
+  eventsAddress: string | null;
+  eventsSubscriptionId?: string;
+}
+
 export interface VersionRecord {
   version: number;
   draft: boolean;

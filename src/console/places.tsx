@@ -5,8 +5,9 @@ import {
   IconKey,
   IconPlayerPlay,
   IconPlug,
-  IconServer2,
   IconRoute,
+  IconServer2,
+  IconSettings,
   IconWebhook,
 } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
@@ -43,6 +44,10 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     page: lazy(async () => ({ default: (await import('./pages/webhook-page.tsx')).WebhookPage })),
   },
   { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
+  {
+    path: '/settings',
+    page: lazy(async () => ({ default: (await import('./pages/settings-page.tsx')).SettingsPage })),
+  },
   { path: '/audit', page: lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit })) },
   {
     path: '/connectors',
@@ -91,4 +96,5 @@ export const AREAS = [
   { to: '/webhooks', label: 'Webhooks', icon: IconWebhook },
   { to: '/keys', label: 'API keys', icon: IconKey },
   { to: '/audit', label: 'Audit log', icon: IconHistory },
+  { to: '/settings', label: 'Settings', icon: IconSettings },
 ];

@@ -1,0 +1,296 @@
+import {
+  Button,
+  Group,
+  Input,
+  NumberInput,
+  SegmentedControl,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Link } from 'react-router';
+import type { SettingsRecord } from '../api-types.ts';
+import { Ask, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loading } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { queries, useRest } from '../queries.ts';
+import { isObject, Refused, rest } from '../rest-client.ts';
+import { useScope, useSession } from '../signed-in.ts';
+
+const PATH = '/api/settings';
+
+type Draft = Partial<SettingsRecord>;
+
+/** The settings of the environment, as a form. */
+export function SettingsPage() {
+  const found = useRest<SettingsRecord>(PATH);
+  const { environment } = useSession();
+  return (
+    <Page title="Settings" lead={`They belong to the environment ${environment}. A change holds at once.`}>
+      {found.data ? (
+        <Form settings={found.data} />
+      ) : found.isError ? (
+        <Trouble error={found.error} again={() => void found.refetch()} />
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  );
+}
+
+/** The form holds only what the person changed, so that changes of others appear in the other fields. */
+function Form({ settings }: { settings: SettingsRecord }) {
+  const mayWrite = useScope('settings:write');
+  const [draft, setDraft] = useState<Draft>({});
+  const [isAsking, setAsking] = useState(false);
+  const [secret, show, hide] = useSecret();
+  const save = async () => {
+    const { eventsSecret, ...saved } = await rest<SettingsRecord & { eventsSecret?: string }>(PATH, {
+      method: 'PUT',
+      body: withoutEmptyLines(draft),
+    });
+    queries.setQueryData([PATH, null], saved);
+    setDraft({});
+    if (eventsSecret) show(eventsSecret);
+  };
+  const act = useAct(save, 'The settings are saved.');
+  const shown = { ...settings, ...draft };
+  const change = (changes: Draft) => {
+    act.reset();
+    setDraft((before) => changed({ ...before, ...changes }, settings));
+  };
+  const isChanged = Object.keys(draft).length > 0;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (draft.eventsAddress === null && settings.eventsAddress !== null) setAsking(true);
+    else act.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <fieldset className="bare" disabled={!mayWrite}>
+        <Stack gap="lg">
+          {!mayWrite && (
+            <Text size="sm" c="dimmed">
+              This key may only read them. A change needs the scope{' '}
+              <span className="mono">settings:write</span>.
+            </Text>
+          )}
+          <Browsers shown={shown} change={change} fault={faultIn(act.error)} />
+          <Events shown={shown} change={change} fault={faultIn(act.error)} />
+          <Payloads shown={shown} change={change} fault={faultIn(act.error)} />
+          {act.isError && <Trouble title="The settings were not saved" error={act.error} />}
+          {mayWrite && (
+            <Group>
+              <Button type="submit" disabled={!isChanged} loading={act.isPending}>
+                Save the settings
+              </Button>
+              <Button variant="default" disabled={!isChanged} onClick={() => setDraft({})}>
+                Discard the changes
+              </Button>
+            </Group>
+          )}
+        </Stack>
+      </fieldset>
+      <Ask
+        title="Stop the events of the environment?"
+        label="Save and stop them"
+        dangerous
+        run={save}
+        isOpen={isAsking}
+        close={() => setAsking(false)}
+      >
+        <strong>{settings.eventsAddress}</strong> gets no more events. The subscription is deleted with its
+        log and its secret. A new address gets a new secret.
+      </Ask>
+      <SecretDialog secret={secret} close={hide} title="Copy the signing secret">
+        It signs the events of the environment.
+      </SecretDialog>
+    </form>
+  );
+}
+
+interface PartProps {
+  shown: SettingsRecord;
+  change: (changes: Draft) => void;
+  /** Returns what the API said about a field. */
+  fault: (field: string) => string | undefined;
+}
+
+function Browsers({ shown, change, fault }: PartProps) {
+  return (
+    <Section title="Users and browsers">
+      <Stack>
+        <Choice
+          label="Servers of users"
+          description="Whether users may create their own MCP servers with a JWT."
+        >
+          <SegmentedControl
+            aria-label="Servers of users"
+            value={shown.userServers}
+            onChange={(value) => change({ userServers: value === 'on' ? 'on' : 'off' })}
+            data={[
+              { value: 'on', label: 'Allowed' },
+              { value: 'off', label: 'Not allowed' },
+            ]}
+          />
+        </Choice>
+        <Lines
+          label="Origins"
+          description="Pages that may embed the connect page and call the connect routes and the MCP endpoints. One a line, without path: https://app.example.com"
+          value={shown.origins}
+          onChange={(origins) => change({ origins })}
+          error={fault('origins')}
+        />
+        <Lines
+          label="Redirect addresses"
+          description="Addresses to which a person may be sent after connecting, exactly as they are sent. One a line."
+          value={shown.redirectUris}
+          onChange={(redirectUris) => change({ redirectUris })}
+          error={fault('redirectUris')}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+function Events({ shown, change, fault }: PartProps) {
+  return (
+    <Section
+      title="Events of the environment"
+      aside={
+        shown.eventsSubscriptionId && (
+          <Button
+            component={Link}
+            to={`/webhooks/${shown.eventsSubscriptionId}`}
+            size="compact-sm"
+            variant="subtle"
+          >
+            Deliveries
+          </Button>
+        )
+      }
+    >
+      <TextInput
+        label="Address"
+        description="An https address that gets signed events, such as accounts to reconnect and runs that failed. Empty: none."
+        placeholder="https://app.example.com/gatehouse-events"
+        autoComplete="off"
+        spellCheck={false}
+        value={shown.eventsAddress ?? ''}
+        onChange={(event) => change({ eventsAddress: event.currentTarget.value.trim() || null })}
+        error={fault('eventsAddress') ?? fault('address')}
+      />
+    </Section>
+  );
+}
+
+function Payloads({ shown, change, fault }: PartProps) {
+  return (
+    <Section title="Inputs and outputs of calls">
+      <Stack>
+        <Choice
+          label="Store them"
+          description="They can hold personal data. Reading them needs the scope payloads:read."
+        >
+          <SegmentedControl
+            aria-label="Store them"
+            value={shown.payloads}
+            onChange={(value) => change({ payloads: value === 'all' || value === 'errors' ? value : 'off' })}
+            data={[
+              { value: 'off', label: 'Never' },
+              { value: 'errors', label: 'Failed calls' },
+              { value: 'all', label: 'All calls' },
+            ]}
+          />
+        </Choice>
+        <NumberInput
+          label="Days"
+          description="Days for which they are stored, from 1 to 90. A change holds for later calls."
+          w={{ base: '100%', xs: 320 }}
+          value={shown.payloadDays}
+          onChange={(value) => change({ payloadDays: Number(value) })}
+          error={fault('payloadDays')}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+function Choice({
+  label,
+  description,
+  children,
+}: {
+  label: string;
+  description: string;
+  children: ReactNode;
+}) {
+  return (
+    <Input.Wrapper label={label} description={description} labelElement="div">
+      <div style={{ marginTop: 6 }}>{children}</div>
+    </Input.Wrapper>
+  );
+}
+
+interface LinesProps {
+  label: string;
+  description: string;
+  value: string[];
+  onChange: (value: string[]) => void;
+  error: string | undefined;
+}
+
+/** A list of texts, one a line. */
+function Lines({ value, onChange, ...field }: LinesProps) {
+  return (
+    <Textarea
+      {...field}
+      autosize
+      minRows={2}
+      maxRows={12}
+      spellCheck={false}
+      value={value.join('\n')}
+      onChange={(event) => {
+        const text = event.currentTarget.value;
+        onChange(text === '' ? [] : text.split('\n'));
+      }}
+    />
+  );
+}
+
+/** Returns a draft without the members that are as they were. */
+function changed(draft: Draft, settings: SettingsRecord): Draft {
+  const before: Record<string, unknown> = { ...settings };
+  return Object.fromEntries(
+    Object.entries(draft).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  );
+}
+
+function withoutEmptyLines(draft: Draft): Draft {
+  const { origins, redirectUris, ...others } = draft;
+  return {
+    ...others,
+    ...(origins ? { origins: wordsOf(origins) } : {}),
+    ...(redirectUris ? { redirectUris: wordsOf(redirectUris) } : {}),
+  };
+}
+
+function wordsOf(lines: string[]): string[] {
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
+}
+
+/** Returns the function that finds the rule of the API for a field. Rules of entries name their line. */
+function faultIn(error: Error | null): (field: string) => string | undefined {
+  const faults = error instanceof Refused ? error.details['faults'] : undefined;
+  const known = Array.isArray(faults) ? faults.filter(isObject) : [];
+  return (field) => {
+    const found = known.find((one) => String(one['field']).split('.')[0] === field);
+    if (!found) return undefined;
+    const at = String(found['field']).split('.')[1];
+    const rule = String(found['rule']);
+    return at === undefined ? rule : `Entry ${Number(at) + 1} ${rule}`;
+  };
+}
