@@ -121,6 +121,14 @@ export interface CredentialRecord {
   state: 'active' | 'needs_reconnect' | 'revoked';
   reason?: string;
   appMessage?: string;
+  type: string;
+  account?: { id: string; name?: string };
+  default: boolean;
+  scopes?: string[];
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt?: string;
+  refreshFailures?: number;
 }
 
 export interface KeyRecord {

@@ -34,6 +34,8 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       text: `${some(credentials.needsReconnect, 'account')} must be reconnected`,
       todo: 'The app refuses them. Send their users a link to reconnect; ids and settings stay.',
       color: 'red',
+      to: '/users',
+      link: 'Users',
     });
   if (subscriptions.disabled > 0)
     notes.push({
@@ -64,6 +66,8 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       text: `${some(servers.disabled, 'MCP server')} switched off`,
       todo: 'Their clients are refused until they are switched on.',
       color: 'gray',
+      to: '/servers',
+      link: 'Servers',
     });
   return notes;
 }
@@ -74,20 +78,26 @@ export function nextSteps(overview: Overview, summary: ExecutionSummary | undefi
   if (overview.servers.enabled + overview.servers.disabled === 0)
     steps.push({
       text: 'Create an MCP server',
-      todo: 'POST /api/servers makes one. It decides which tools an agent sees.',
+      todo: 'It decides which tools an agent sees.',
       color: 'gate',
+      to: '/servers/new',
+      link: 'New server',
     });
   if (overview.users.enabled === 0)
     steps.push({
       text: 'Create an end user',
-      todo: 'POST /users makes one. Accounts of apps belong to users.',
+      todo: 'Accounts of apps belong to users.',
       color: 'gate',
+      to: '/users',
+      link: 'Users',
     });
   if (overview.credentials.active === 0)
     steps.push({
       text: 'Connect an account',
-      todo: 'POST /users/{userId}/connect-sessions makes a link for the user. The sandbox needs no real account.',
+      todo: 'The page of a user makes a link for the user. The sandbox needs no real account.',
       color: 'gate',
+      to: '/users',
+      link: 'Users',
     });
   const calls = summary ? summary.total.succeeded + summary.total.failed + summary.total.denied : undefined;
   if (calls === 0)

@@ -9,6 +9,7 @@ import {
   IconServer2,
   IconSettings,
   IconWebhook,
+  IconUsers,
 } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
@@ -83,6 +84,14 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     path: '/servers/:serverId',
     page: lazy(async () => ({ default: (await import('./pages/one-server.tsx')).OneServer })),
   },
+  {
+    path: '/users',
+    page: lazy(async () => ({ default: (await import('./pages/user-list.tsx')).UserList })),
+  },
+  {
+    path: '/users/:userId',
+    page: lazy(async () => ({ default: (await import('./pages/one-user.tsx')).OneUser })),
+  },
 ];
 
 /** The entries of the navigation. */
@@ -90,6 +99,7 @@ export const AREAS = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
   { to: '/servers', label: 'Servers', icon: IconServer2 },
+  { to: '/users', label: 'Users', icon: IconUsers },
   { to: '/connectors', label: 'Connectors', icon: IconPlug },
   { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
   { to: '/workflows', label: 'Workflows', icon: IconRoute },

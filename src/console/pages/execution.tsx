@@ -195,7 +195,11 @@ function Facts({ call }: { call: ExecutionRecord }) {
         <dd>
           {call.userId ? (
             <>
-              {user.data && <div>{user.data.username}</div>}
+              {user.data && (
+                <Anchor component={Link} to={`/users/${encodeURIComponent(call.userId)}`} display="block">
+                  {user.data.username}
+                </Anchor>
+              )}
               <Id value={call.userId} />
             </>
           ) : (

@@ -73,6 +73,7 @@ export function OneServer() {
               label="Delete the server"
               leftSection={<IconTrash size={16} aria-hidden />}
               dangerous
+              done={`${server.name} is deleted.`}
               title={`Delete ${server.name}?`}
               run={async () => {
                 await rest(`/api/servers/${serverId}`, { method: 'DELETE' });

@@ -30,6 +30,8 @@ interface AskProps {
   /** The text of the button that agrees. */
   label: string;
   run: () => Promise<unknown>;
+  /** Shown when it is done. */
+  done?: string | undefined;
   /** Whether the act cannot be undone or stops something. */
   dangerous?: boolean;
   isOpen: boolean;
@@ -37,8 +39,8 @@ interface AskProps {
 }
 
 /** A dialog whose act begins only after the person agreed. The refusal of the API stays in it. */
-export function Ask({ title, children, label, run, dangerous = false, isOpen, close }: AskProps) {
-  const act = useAct(run);
+export function Ask({ title, children, label, run, done, dangerous = false, isOpen, close }: AskProps) {
+  const act = useAct(run, done);
   const leave = () => {
     act.reset();
     close();
@@ -72,14 +74,14 @@ type AskFirstProps = Omit<AskProps, 'isOpen' | 'close'> &
   Pick<ButtonProps, 'size' | 'variant' | 'disabled' | 'leftSection'>;
 
 /** A button that asks before it acts. */
-export function AskFirst({ label, title, children, run, dangerous = false, ...button }: AskFirstProps) {
+export function AskFirst({ label, title, children, run, done, dangerous = false, ...button }: AskFirstProps) {
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>
       <Button variant="default" {...button} onClick={open}>
         {label}
       </Button>
-      <Ask {...{ title, label, run, dangerous, isOpen, close }}>{children}</Ask>
+      <Ask {...{ title, label, run, done, dangerous, isOpen, close }}>{children}</Ask>
     </>
   );
 }

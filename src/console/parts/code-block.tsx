@@ -5,7 +5,7 @@ import { Copy } from './values.tsx';
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <Box pos="relative">
-      <pre className="block" aria-label={label} tabIndex={0}>
+      <pre className="block wrapped" aria-label={label} tabIndex={0}>
         {text}
       </pre>
       <Box pos="absolute" top={7} right={7} bg="var(--surface)" style={{ borderRadius: 6 }}>

@@ -24,6 +24,7 @@ export function KillSwitch({ server, label }: { server: ServerRecord; label?: st
         title={enabled ? `Switch off ${name}?` : `Switch on ${name}?`}
         label={enabled ? 'Switch off' : 'Switch on'}
         dangerous={enabled}
+        done={`${name} is switched ${enabled ? 'off' : 'on'}.`}
         isOpen={isOpen}
         close={close}
         run={() => rest(`/api/servers/${serverId}`, { method: 'PUT', body: { enabled: !enabled } })}

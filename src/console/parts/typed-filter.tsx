@@ -9,11 +9,13 @@ export function TypedFilter({
   value,
   change,
   placeholder,
+  width = 150,
 }: {
   label: string;
   value: string;
   change: (value: string) => void;
   placeholder?: string;
+  width?: number;
 }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -26,7 +28,8 @@ export function TypedFilter({
   return (
     <TextInput
       label={label}
-      w={150}
+      w={width}
+      maw="100%"
       {...(placeholder === undefined ? {} : { placeholder })}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

@@ -113,6 +113,7 @@ function Rotation({ server, onRotated }: { server: ServerRecord; onRotated: (acc
       size="xs"
       leftSection={<IconRefresh size={14} aria-hidden />}
       dangerous
+      done="The server has a new access URL."
       title={`Rotate the token of ${server.name}?`}
       run={async () => {
         const body = days === '' ? {} : { tokenExpiresInDays: Number(days) };

@@ -1,0 +1,144 @@
+import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { IconArrowLeft, IconBan } from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import type { ExecutionRecord, UserRecord } from '../api-types.ts';
+import { AskFirst } from '../parts/acts.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { List, Loading } from '../parts/records.tsx';
+import { Trouble } from '../parts/trouble.tsx';
+import { Id, State, When } from '../parts/values.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { query, rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+import { Accounts } from '../user/accounts.tsx';
+
+/** One end user: the accounts, the tokens and the last calls. */
+export function OneUser() {
+  const { userId = '' } = useParams();
+  const found = useRest<UserRecord>(`/users/${encodeURIComponent(userId)}`);
+  const back = (
+    <Button
+      component={Link}
+      to="/users"
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      All users
+    </Button>
+  );
+  if (!found.data)
+    return (
+      <Page title="User" actions={back}>
+        {found.error ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+      </Page>
+    );
+  const user = found.data;
+  return (
+    <Page title={user.username} lead={<State value={user.enabled ? 'enabled' : 'disabled'} />} actions={back}>
+      {!user.enabled && (
+        <Alert variant="light" color="orange" title="The user is disabled">
+          Calls, tokens and links of this user are refused until the user is enabled again.
+        </Alert>
+      )}
+      <Accounts key={user.userId} user={user} />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Section title="Last calls" flush>
+          <LastCalls userId={user.userId} />
+        </Section>
+        <Stack gap="lg">
+          <Section title="Facts">
+            <Facts user={user} />
+          </Section>
+          <Tokens user={user} />
+        </Stack>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function LastCalls({ userId }: { userId: string }) {
+  const list = useRest<ListPage<ExecutionRecord>>(`/api/executions${query({ userId, limit: 6 })}`, {
+    topics: ['executions'],
+  });
+  return (
+    <List
+      label="Last calls"
+      list={list}
+      keyOf={(row) => row.executionId}
+      columns={[
+        {
+          label: 'Action',
+          cell: (row) => (
+            <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono">
+              {row.connectorId}.{row.actionId}
+            </Anchor>
+          ),
+        },
+        { label: 'Outcome', cell: (row) => <State value={row.outcome} /> },
+        { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
+      ]}
+      empty={<Empty title="No calls yet">Calls on behalf of this user appear here.</Empty>}
+      pager={
+        <Group p="sm" style={{ borderTop: '1px solid var(--line)' }}>
+          <Anchor component={Link} to={`/executions${query({ userId })}`} size="sm">
+            All calls of this user
+          </Anchor>
+        </Group>
+      }
+    />
+  );
+}
+
+function Facts({ user }: { user: UserRecord }) {
+  return (
+    <dl className="facts">
+      <dt>User</dt>
+      <dd>
+        <Id value={user.userId} />
+      </dd>
+      <dt>Created</dt>
+      <dd>
+        <When at={user.createdAt} />
+      </dd>
+      <dt>Metadata</dt>
+      <dd>
+        {Object.keys(user.metadata).length === 0 ? (
+          'none'
+        ) : (
+          <pre className="block" tabIndex={0} aria-label="Metadata">
+            {JSON.stringify(user.metadata, null, 2)}
+          </pre>
+        )}
+      </dd>
+    </dl>
+  );
+}
+
+function Tokens({ user: { userId, username } }: { user: UserRecord }) {
+  const mayRevoke = useScope('users:token');
+  return (
+    <Section title="Tokens">
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">Your application gets JWTs for this user. Each lasts for an hour.</Text>
+        {mayRevoke ? (
+          <AskFirst
+            label="Revoke all tokens"
+            leftSection={<IconBan size={16} aria-hidden />}
+            dangerous
+            done={`The tokens of ${username} are revoked.`}
+            title={`Revoke all tokens of ${username}?`}
+            run={() => rest(`/users/${encodeURIComponent(userId)}/tokens/revoke`, { method: 'POST' })}
+          >
+            Every JWT that was issued for {username} until now is refused within a second. Pages and agents
+            that use one stop until your application gets a new one. Accounts and access URLs stay.
+          </AskFirst>
+        ) : (
+          <Text size="sm" c="dimmed">
+            To revoke them, sign in with a key that has the scope <span className="mono">users:token</span>.
+          </Text>
+        )}
+      </Stack>
+    </Section>
+  );
+}
