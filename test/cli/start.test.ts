@@ -61,7 +61,10 @@ test('the Claude Desktop settings of the first start run a server over stdio', a
   ];
   const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
   const { code, out, err } = await runCli(args.slice(1), cliEnv(home.path), { input });
-  expect([code, err]).toEqual([0, '']);
+  expect(code).toBe(0);
+  const logged = err.trim().split('\n');
+  expect(logged).toHaveLength(1);
+  expect(JSON.parse(logged[0] ?? '')).toMatchObject({ msg: 'action', action: 'sandbox.get_product' });
   expect(out.trim().split('\n')).toHaveLength(2);
   expect(out).toContain('prd_101');
 
