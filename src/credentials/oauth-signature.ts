@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { sameText } from '../lib/same-text.ts';
 import type { OAuth2, OAuthClient } from './oauth-client.ts';
 
 /**
@@ -21,6 +22,5 @@ export function isSigned(
   signed.sort();
   const hmac = createHmac(algorithm, secret);
   const expected = hmac.update(signed.toString().replaceAll('+', '%20')).digest(encoding);
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
-  return others.length === 0 && one.length === other.length && timingSafeEqual(one, other);
+  return others.length === 0 && sameText(given, expected);
 }

@@ -1,8 +1,9 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { DAY, MINUTE, SECOND, type Clock } from '../lib/clock.ts';
 import { identityOf, keyOfName } from './accounts.ts';
 import { Refusal } from './answers.ts';
+import { sameText } from '../lib/same-text.ts';
 import { sha256 } from '../lib/sha256.ts';
 
 export const SCOPES = ['read', 'write'] as const;
@@ -156,17 +157,12 @@ export function signer(key: Buffer) {
     open<T>(kind: string, shape: z.ZodType<T>, text: string): T | undefined {
       const [prefix = '', payload = '', mac = ''] = text.split('.');
       const head = `${prefix}.${payload}`;
-      if (prefix !== `sbx_${kind}` || text !== `${head}.${mac}` || !isSame(mac, macOf(head)))
+      if (prefix !== `sbx_${kind}` || text !== `${head}.${mac}` || !sameText(mac, macOf(head)))
         return undefined;
       // Another version of Gatehouse, with other members, may have signed it.
       return shape.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))).data;
     },
   };
-}
-
-function isSame(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function invalidGrant(message: string): Refusal {

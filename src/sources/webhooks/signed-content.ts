@@ -1,7 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
 import { fillTemplate } from '../../connectors/templates.ts';
 import type { SignedScheme } from '../../connectors/verify-format.ts';
 import { SECOND } from '../../lib/clock.ts';
+import { sameText } from '../../lib/same-text.ts';
 import { textAt, type HookRequest } from './hook-request.ts';
 
 /* The signed part of a webhook, and its signatures. */
@@ -125,8 +125,5 @@ function timeOf(timestamp: string): number | undefined {
 
 /** Compares in constant time. Nothing equals an empty text, because an absent signature is never right. */
 export function same(given: string, expected: string | undefined): boolean {
-  if (expected === undefined) return false;
-  const a = Buffer.from(given);
-  const b = Buffer.from(expected);
-  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
+  return expected !== undefined && given !== '' && sameText(given, expected);
 }
