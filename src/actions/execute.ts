@@ -115,8 +115,8 @@ export type ExecuteContext = Pick<
 /** Facts of a run so far, for its record. */
 interface Facts {
   action?: Action;
-  /** The secret values of the credential. */
-  secrets?: readonly Secret[];
+  /** Returns the secret values of the credential that the call used. */
+  secretsUsed?: () => readonly Secret[];
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
 }
@@ -245,7 +245,7 @@ async function callThirdParty(
     return await withFreshTokens(context, { connector, credential }, (fresh) => {
       facts.credential = fresh;
       const opened = openCredential(context, connector, fresh);
-      facts.secrets = secretValues(connector, opened);
+      facts.secretsUsed = () => secretValues(connector, opened);
       return send(context, request, { call: { ...call, credential: opened }, facts });
     });
   } catch (error) {

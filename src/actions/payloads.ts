@@ -44,7 +44,7 @@ export function createPayloadPolicy({ db, clock, log }: Pick<Base, 'db' | 'clock
 /** A call that has ended. */
 interface EndedCall {
   action?: Action;
-  secrets?: readonly Secret[];
+  secretsUsed?: () => readonly Secret[];
   error: GatehouseError | undefined;
   result: { data: Json; pagination?: JsonObject } | undefined;
 }
@@ -53,12 +53,13 @@ interface EndedCall {
 export async function payloadOf(
   policy: PayloadPolicy,
   { environment, input }: { environment: Environment; input: JsonObject },
-  { action, secrets = [], error, result }: EndedCall,
+  { action, secretsUsed = () => [], error, result }: EndedCall,
 ): Promise<Payload | undefined> {
   const { payloads, payloadDays: days } = await policy(environment);
   if (payloads === 'off' || (payloads === 'errors' && !error)) return undefined;
   // Without an action no schema says which fields are sensitive.
   if (!action) return undefined;
+  const secrets = secretsUsed();
   const { code = '', message = '', details } = error ?? {};
   const output = error
     ? { error: message, code, ...(details ? { details: asJson(details) } : {}) }
