@@ -66,13 +66,7 @@ export function Audit() {
               <Empty title="No entries yet">Each change of this environment appears here.</Empty>
             )
           }
-          pager={
-            <Pager
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Older entries' : 'Newest entries'}
-            />
-          }
+          pager={<Pager of="entries" back={back} next={next} following={following} />}
         />
       </div>
     </Page>

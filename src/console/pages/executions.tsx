@@ -68,13 +68,7 @@ export function Executions() {
               </Empty>
             )
           }
-          pager={
-            <Pager
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Older calls' : 'Newest calls'}
-            />
-          }
+          pager={<Pager of="calls" back={back} next={next} following={following} />}
         />
       </div>
     </Page>

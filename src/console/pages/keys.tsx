@@ -56,14 +56,7 @@ export function Keys() {
           columns={columns(mayWrite, show)}
           keyOf={(row) => row.keyId}
           empty={<Empty title="No keys here">Create a key for each program that calls Gatehouse.</Empty>}
-          pager={
-            <Pager
-              words={['Earlier', 'Later']}
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Later keys' : 'Oldest keys'}
-            />
-          }
+          pager={<Pager of="keys" oldestFirst back={back} next={next} following={following} />}
         />
       </div>
       <SecretDialog secret={secret} close={hide} title="Copy the key">

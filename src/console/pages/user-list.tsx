@@ -85,14 +85,7 @@ export function UserList() {
                 </Empty>
               )
             }
-            pager={
-              <Pager
-                words={['Earlier', 'Later']}
-                back={back}
-                next={following === undefined ? undefined : () => next(following)}
-                from={back ? 'Later users' : 'Oldest users'}
-              />
-            }
+            pager={<Pager of="users" oldestFirst back={back} next={next} following={following} />}
           />
         )}
       </div>

@@ -36,14 +36,7 @@ export function WebhookList() {
               the events of an account. Settings have an address for the events of the environment.
             </Empty>
           }
-          pager={
-            <Pager
-              words={['Earlier', 'Later']}
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Later subscriptions' : 'Oldest subscriptions'}
-            />
-          }
+          pager={<Pager of="subscriptions" oldestFirst back={back} next={next} following={following} />}
         />
       </div>
     </Page>

@@ -55,13 +55,7 @@ export function Deliveries({ path, mayReplay }: { path: string; mayReplay: boole
               <Empty title="No deliveries yet">Send a test event to see one.</Empty>
             )
           }
-          pager={
-            <Pager
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Older deliveries' : 'Newest deliveries'}
-            />
-          }
+          pager={<Pager of="deliveries" back={back} next={next} following={following} />}
         />
       </div>
       <Modal

@@ -140,8 +140,46 @@ export function UserPicker(props: OneProps) {
   return <One {...props} search={useUserSearch()} />;
 }
 
+export interface ActionName {
+  connectorId: string;
+  actionId: string;
+}
+
+export const NO_ACTION: ActionName = { connectorId: '', actionId: '' };
+
+/** Chooses a connector, then one of its actions. */
+export function ConnectorActionPicker({
+  value,
+  onChange,
+  every,
+}: {
+  value: ActionName;
+  onChange: (name: ActionName) => void;
+  /** The text of an option for all actions, whose value is `*`. */
+  every?: string;
+}) {
+  return (
+    <>
+      <ConnectorPicker
+        label="Connector"
+        placeholder="Type to search"
+        value={value.connectorId}
+        onChange={(connectorId) => onChange({ connectorId, actionId: '' })}
+      />
+      <ActionPicker
+        label="Action"
+        placeholder="Type to search"
+        connectorId={value.connectorId}
+        {...(every === undefined ? {} : { every })}
+        value={value.actionId}
+        onChange={(actionId) => onChange({ ...value, actionId })}
+      />
+    </>
+  );
+}
+
 /** Chooses among all actions of a connector. */
-export function ActionPicker({
+function ActionPicker({
   connectorId,
   every,
   ...props

@@ -3,6 +3,7 @@ import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ListPage } from '../queries.ts';
+import type { useCursor } from './search-params.ts';
 import { Trouble } from './trouble.tsx';
 
 export interface Column<T> {
@@ -104,21 +105,23 @@ export function Whole<T>({ list, empty, ...records }: WholeProps<T>) {
   return list.data.length === 0 ? empty : <Records {...records} rows={list.data} />;
 }
 
-/** Buttons to the page before and the next page. */
+/** Buttons to the page before and the next page of a list with cursors, which useCursor() keeps. */
 export function Pager({
+  of,
+  oldestFirst = false,
   back,
   next,
-  from,
-  words: [before, after] = ['Newer', 'Older'],
-}: {
-  back: (() => void) | undefined;
-  next: (() => void) | undefined;
-  /** Position of the page in words. */
-  from: string;
-  /** Texts of the buttons. */
-  words?: [string, string];
+  following,
+}: Omit<ReturnType<typeof useCursor>, 'cursor'> & {
+  /** The word for the records, such as `calls`. */
+  of: string;
+  /** Whether the list begins with the oldest record. */
+  oldestFirst?: boolean;
+  /** Cursor of the next page; undefined on the last one. */
+  following: string | undefined;
 }) {
-  if (!back && !next) return null;
+  if (!back && following === undefined) return null;
+  const [first, before, after] = oldestFirst ? ['Oldest', 'Earlier', 'Later'] : ['Newest', 'Newer', 'Older'];
   return (
     <Group justify="space-between" p="sm" style={{ borderTop: '1px solid var(--line)' }}>
       <Button
@@ -130,12 +133,14 @@ export function Pager({
       >
         {before}
       </Button>
-      <span>{from}</span>
+      <span>
+        {back ? after : first} {of}
+      </span>
       <Button
         variant="default"
         size="xs"
-        disabled={!next}
-        onClick={next}
+        disabled={following === undefined}
+        onClick={() => following !== undefined && next(following)}
         rightSection={<IconChevronRight size={15} aria-hidden />}
       >
         {after}

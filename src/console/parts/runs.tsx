@@ -51,13 +51,7 @@ export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: str
               </Empty>
             )
           }
-          pager={
-            <Pager
-              back={back}
-              next={following === undefined ? undefined : () => next(following)}
-              from={back ? 'Older runs' : 'Newest runs'}
-            />
-          }
+          pager={<Pager of="runs" back={back} next={next} following={following} />}
         />
       </div>
     </Stack>

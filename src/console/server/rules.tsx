@@ -15,7 +15,7 @@ import { useState, type ReactNode } from 'react';
 import type { Effect, ServerRecord } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
-import { ActionPicker, ConnectorPicker, ConnectorsPicker, UsersPicker } from '../parts/pickers.tsx';
+import { ConnectorActionPicker, ConnectorsPicker, NO_ACTION, UsersPicker } from '../parts/pickers.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
@@ -268,36 +268,20 @@ function ListField({
 
 /** A list of actions: added by search, or typed as a pattern. */
 function ActionsField({ value, onChange }: { value: string[]; onChange: (entries: string[]) => void }) {
-  const [connectorId, setConnectorId] = useState('');
-  const [actionId, setActionId] = useState('');
+  const [action, setAction] = useState(NO_ACTION);
+  const { connectorId, actionId } = action;
   const entry = connectorId && actionId ? `${connectorId}.${actionId}` : '';
   return (
     <Stack gap="sm">
       <Group align="flex-end" gap="sm">
-        <ConnectorPicker
-          label="Connector"
-          placeholder="Type to search"
-          value={connectorId}
-          onChange={(id) => {
-            setConnectorId(id);
-            setActionId('');
-          }}
-        />
-        <ActionPicker
-          label="Action"
-          placeholder="Type to search"
-          connectorId={connectorId}
-          every="Every action (*)"
-          value={actionId}
-          onChange={setActionId}
-        />
+        <ConnectorActionPicker every="Every action (*)" value={action} onChange={setAction} />
         <Button
           variant="default"
           leftSection={<IconPlus size={15} aria-hidden />}
           disabled={entry === '' || value.includes(entry)}
           onClick={() => {
             onChange([...value, entry]);
-            setActionId('');
+            setAction({ connectorId, actionId: '' });
           }}
         >
           Add

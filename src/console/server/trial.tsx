@@ -4,7 +4,7 @@ import { useState, type FormEvent } from 'react';
 import type { ServerRecord, Simulation } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
-import { ActionPicker, ConnectorPicker, UserPicker } from '../parts/pickers.tsx';
+import { ConnectorActionPicker, NO_ACTION, UserPicker } from '../parts/pickers.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { rest } from '../rest-client.ts';
 
@@ -17,8 +17,7 @@ const OUTCOMES: Record<Simulation['outcome'], { title: string; color: string }> 
 
 /** Runs the checks of a call, and calls no app. */
 export function Trial({ server }: { server: ServerRecord }) {
-  const [connectorId, setConnectorId] = useState('');
-  const [actionId, setActionId] = useState('');
+  const [action, setAction] = useState(NO_ACTION);
   const [userId, setUserId] = useState(server.ownerUserId ?? '');
   const [input, setInput] = useState('');
   const [result, setResult] = useState<Simulation>();
@@ -27,8 +26,7 @@ export function Trial({ server }: { server: ServerRecord }) {
       await rest<Simulation>(`/api/servers/${server.serverId}/simulate`, {
         method: 'POST',
         body: {
-          connectorId,
-          actionId,
+          ...action,
           ...(userId === '' ? {} : { userId }),
           ...(input.trim() === '' ? {} : { input: objectOf(input) }),
         },
@@ -46,22 +44,7 @@ export function Trial({ server }: { server: ServerRecord }) {
         <Stack gap="md">
           <Text size="sm">All checks of a real call run. Nothing is sent to the app.</Text>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
-            <ConnectorPicker
-              label="Connector"
-              placeholder="Type to search"
-              value={connectorId}
-              onChange={(id) => {
-                setConnectorId(id);
-                setActionId('');
-              }}
-            />
-            <ActionPicker
-              label="Action"
-              placeholder="Type to search"
-              connectorId={connectorId}
-              value={actionId}
-              onChange={setActionId}
-            />
+            <ConnectorActionPicker value={action} onChange={setAction} />
             <UserPicker
               label="User"
               placeholder={server.ownerUserId ? 'The owner' : 'No user'}
@@ -84,7 +67,7 @@ export function Trial({ server }: { server: ServerRecord }) {
             <Button
               type="submit"
               variant="default"
-              disabled={connectorId === '' || actionId === ''}
+              disabled={action.connectorId === '' || action.actionId === ''}
               loading={call.isPending}
             >
               Simulate
