@@ -58,12 +58,12 @@ export function createAuditLog(
     }
   }
 
-  async function checkpoint(): Promise<void> {
+  async function checkpoint(level: 'info' | 'debug'): Promise<void> {
     try {
       const written = await writeCheckpoint(context);
       // The log keeps the signature outside of the database, where a writer of the database cannot remove it.
       if (written)
-        log.info({ sequence: written.sequence, signature: written.signature }, 'audit checkpoint written');
+        log[level]({ sequence: written.sequence, signature: written.signature }, 'audit checkpoint written');
     } catch (err) {
       log.error({ err }, 'audit checkpoint failed, will retry');
       plan();
@@ -73,7 +73,7 @@ export function createAuditLog(
   function plan(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
-      void checkpoint();
+      void checkpoint('info');
     }, CHECKPOINT_MS).unref();
   }
 
@@ -97,7 +97,8 @@ export function createAuditLog(
       await writing;
       if (timer === undefined) return;
       clearTimeout(timer);
-      await checkpoint();
+      // Commands end here too, and people read what they print. The next checkpoint of the service covers this one.
+      await checkpoint('debug');
       clearTimeout(timer);
     },
   };
