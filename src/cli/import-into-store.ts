@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bundleDocument } from '../openapi/bundle.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
 import { importOpenApi } from '../openapi/import.ts';
-import { asObject } from '../lib/json.ts';
+import { asJson, asObject } from '../lib/json.ts';
 import { BREAKING, type Include } from './connectors-import.ts';
 import { requireOwnId } from './connector-folder.ts';
 import { CommandError, RequestRefused } from './faults.ts';
@@ -50,15 +50,8 @@ export async function importIntoStore(service: Service, command: StoreImport): P
   };
   const notWritten = { written: false, isBreaking: false };
   if (before === undefined && dryRun) return show({ report: here.report }, notWritten);
-  const openapi = asObject(
-    JSON.parse(
-      JSON.stringify({
-        document: bundleDocument(text, MAX_FILE_BYTES, readFile),
-        connectorId,
-        ...(isChosen ? { include } : {}),
-      }),
-    ),
-  );
+  const bundled = bundleDocument(text, MAX_FILE_BYTES, readFile);
+  const openapi = asJson({ document: bundled, connectorId, ...(isChosen ? { include } : {}) });
   const request: Request =
     before === undefined
       ? { method: 'POST', path: '/api/connectors', body: { openapi } }
