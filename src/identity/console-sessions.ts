@@ -19,9 +19,8 @@ const USED_MS = MINUTE;
 type SessionContext = Pick<Base, 'db' | 'clock' | 'hashKey'>;
 
 /** A session that was just opened. Only the browser keeps the token. */
-export interface NewSession {
+interface OpenedSession {
   token: string;
-  key: ApiKey;
   expiresAt: number;
 }
 
@@ -37,7 +36,7 @@ export interface ConsoleSession {
 export async function openConsoleSession(
   context: SessionContext,
   apiKey: string,
-): Promise<NewSession | undefined> {
+): Promise<OpenedSession | undefined> {
   const secret = secretOf(context, apiKey);
   const key = secret && (await findApiKey(context, secret));
   if (!secret || !key || key.ended) return undefined;
@@ -55,7 +54,7 @@ export async function openConsoleSession(
       expires_at: expiresAt,
     })
     .execute();
-  return { token, key, expiresAt };
+  return { token, expiresAt };
 }
 
 /** Returns the session of a token; undefined when it ended, was idle for too long, or its key ended. */

@@ -130,13 +130,11 @@ export const listAuditRoute = defineRoute({
   scope: 'audit:read',
   query: z.strictObject({
     ...cursorQuery,
-    since: instant.optional().meta({ description: 'Only entries at or after this time.' }),
-    until: instant.optional().meta({ description: 'Only entries before this time.' }),
-    caller: word.optional().meta({ description: 'Only entries of this caller, such as `key:key_…`.' }),
-    operation: word
-      .optional()
-      .meta({ description: 'Only entries of this operation, such as `updateServer`.' }),
-    target: word.optional().meta({ description: 'Only entries with exactly this target.' }),
+    since: instant.optional(),
+    until: instant.optional(),
+    caller: word.optional(),
+    operation: word.optional(),
+    target: word.optional(),
   }),
   success: {
     status: 200,

@@ -75,7 +75,8 @@ export const uploadFileRoute = defineRoute({
       name: query.name,
       announced: announcedBy(header),
     });
-    return { body: view(file), auditTarget: view(file).fileId };
+    const stored = view(file);
+    return { body: stored, auditTarget: stored.fileId };
   },
 });
 
