@@ -13,6 +13,7 @@ import {
 import { expect, inject } from 'vitest';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import { startService, type Service } from './service.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /** The sandbox, and some apps with keys and forms of every kind. */
 const APPS = [
@@ -79,7 +80,7 @@ export async function startWeb({
   const context: Web['context'] = async (options = {}) => {
     // Without animations the tests need not wait for them.
     const made = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    made.setDefaultTimeout(20_000);
+    made.setDefaultTimeout(PATIENCE_MS);
     contexts.push(made);
     return made;
   };
@@ -126,9 +127,7 @@ export async function startWeb({
 /** Returns the results that the callbacks and the promises of a page have got so far. */
 export async function resultsOf(page: Page): Promise<{ called: unknown[]; promised: unknown[] }> {
   const read = async (): Promise<[unknown[], unknown[]]> => page.evaluate('[called, promised]');
-  await expect
-    .poll(async () => (await read()).every((list) => list.length > 0), { timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(async () => (await read()).every((list) => list.length > 0)).toBe(true);
   const [called, promised] = await read();
   return { called, promised };
 }

@@ -156,7 +156,7 @@ probe: get_me`,
     await expect.poll(() => modal.getByRole('listitem').count()).toBe(1);
     await modal.getByRole('button', { name: 'Cancel' }).click();
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'closed' }]);
-    await expect.poll(() => oidc.seen, { timeout: 20_000 }).toContain('POST /token/revocation');
+    await expect.poll(() => oidc.seen).toContain('POST /token/revocation');
     expect(await accounts()).toEqual([]);
   });
 });

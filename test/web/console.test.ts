@@ -4,6 +4,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { HAS_BROWSER } from '../support/web.ts';
 import { startService, type Service } from '../support/service.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 
 /* The console in a browser, on the files that `npm run build` writes. */
 
@@ -39,7 +40,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
   /** Opens a path in a new browser and signs in. Faults of the page, also of its policy, fail the test file. */
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.on('pageerror', (error) => void faults.push(error.message));
     page.on('console', (line) => {
@@ -105,7 +106,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     for (const path of ['/', '/executions', '/absent']) {
       await page.goto(`${service.url}/console${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await expect.poll(() => page.locator('[aria-busy]').count(), { timeout: 20_000 }).toBe(0);
+      await expect.poll(() => page.locator('[aria-busy]').count()).toBe(0);
       found.push(await violations(page));
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     }
