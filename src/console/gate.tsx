@@ -1,7 +1,7 @@
 import { Center, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { Trouble } from './parts/trouble.tsx';
+import { ErrorNotice } from './parts/error-notice.tsx';
 import { replaceSession, SESSION_KEY } from './queries.ts';
 import { rest, whenSignedOut } from './rest-client.ts';
 import { SessionContext, type Session } from './signed-in.ts';
@@ -9,7 +9,7 @@ import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 
 /** Shows the sign-in until there is a session, then the console. */
-export function Gate() {
+export function SessionGate() {
   const session = useQuery({
     queryKey: SESSION_KEY,
     queryFn: async ({ signal }) =>
@@ -27,7 +27,7 @@ export function Gate() {
   if (session.isError)
     return (
       <Center mih="100vh" p="md" component="main">
-        <Trouble error={session.error} again={() => void session.refetch()} />
+        <ErrorNotice error={session.error} again={() => void session.refetch()} />
       </Center>
     );
   if (session.data === null) return <SignIn onDone={replaceSession} />;

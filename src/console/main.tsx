@@ -7,7 +7,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
-import { Gate } from './gate.tsx';
+import { SessionGate } from './gate.tsx';
 import { BASE, STYLE_NONCE } from './page-facts.ts';
 import { queries } from './queries.ts';
 import { cssVariables, theme } from './theme.ts';
@@ -28,7 +28,7 @@ if (root)
         <QueryClientProvider client={queries}>
           <Notifications position="bottom-right" limit={4} />
           <BrowserRouter basename={`${BASE}/console`}>
-            <Gate />
+            <SessionGate />
           </BrowserRouter>
         </QueryClientProvider>
       </MantineProvider>

@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
-import { Refused, rest } from './rest-client.ts';
+import { RestError, rest } from './rest-client.ts';
 import type { Session } from './signed-in.ts';
 
 /** A kind of things that change without this page. The server names these on the live stream. */
@@ -11,7 +11,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      retry: (failures, error) => !(error instanceof Refused && error.status < 500) && failures < RETRIES,
+      retry: (failures, error) => !(error instanceof RestError && error.status < 500) && failures < RETRIES,
     },
   },
 });

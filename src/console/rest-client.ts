@@ -1,8 +1,8 @@
 import { BASE } from './page-facts.ts';
 
 /** A refusal by Gatehouse, with its sentence. */
-export class Refused extends Error {
-  override readonly name = 'Refused';
+export class RestError extends Error {
+  override readonly name = 'RestError';
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
@@ -77,11 +77,11 @@ export async function exchange(path: string, options: RestOptions = {}): Promise
   return { status: response.status, body, requestId, durationMs: performance.now() - start };
 }
 
-/** Calls the API. @throws Refused with the sentence of the answer; Error when Gatehouse cannot be reached. */
+/** Calls the API. @throws RestError with the sentence of the answer; Error when Gatehouse cannot be reached. */
 export async function rest<T>(path: string, options: RestOptions = {}): Promise<T> {
   const { status, body } = await exchange(path, options);
   if (status >= 200 && status < 300) return body as T;
-  throw new Refused(status, isObject(body) ? body : {});
+  throw new RestError(status, isObject(body) ? body : {});
 }
 
 async function reach(path: string, options: RestOptions): Promise<Response> {

@@ -13,10 +13,10 @@ import {
 import { IconArrowLeft, IconFileUpload } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import { AskFirst, useAct } from '../parts/acts.tsx';
+import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { Trouble } from '../parts/trouble.tsx';
-import { Refused, rest } from '../rest-client.ts';
+import { ErrorNotice } from '../parts/error-notice.tsx';
+import { RestError, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Entries, UploadReport, type Uploaded } from './upload-report.tsx';
 
@@ -54,7 +54,7 @@ export function AddConnector() {
       body: bodyOf(upload, { known, isDry, acceptBreaking }),
     }),
   );
-  const isBreaking = store.error instanceof Refused && store.error.code === 'breaking_changes';
+  const isBreaking = store.error instanceof RestError && store.error.code === 'breaking_changes';
   const canSend = mayWrite && upload.text.trim() !== '';
   return (
     <Page
@@ -109,10 +109,10 @@ export function AddConnector() {
       </Section>
       {store.isError && (
         <Stack>
-          <Trouble title="Nothing was stored" error={store.error} />
+          <ErrorNotice title="Nothing was stored" error={store.error} />
           {isBreaking && (
             <Group>
-              <AskFirst
+              <ConfirmButton
                 label="Store it anyway"
                 title={`Store a version of ${known} that breaks callers?`}
                 dangerous
@@ -120,7 +120,7 @@ export function AddConnector() {
               >
                 These calls or credentials fail from then on:
                 <Entries lines={breakingIn(store.error).map((line) => ['', line])} />
-              </AskFirst>
+              </ConfirmButton>
             </Group>
           )}
         </Stack>
@@ -132,7 +132,7 @@ export function AddConnector() {
 
 /** Returns the sentences of a refusal about what an import would break. */
 function breakingIn(error: Error | null): string[] {
-  const breaking = error instanceof Refused ? error.details['breaking'] : undefined;
+  const breaking = error instanceof RestError ? error.details['breaking'] : undefined;
   return Array.isArray(breaking) ? breaking.map(String) : [];
 }
 

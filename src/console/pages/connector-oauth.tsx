@@ -1,14 +1,14 @@
 import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { ConnectorRecord, SignInWay } from '../api-types.ts';
-import { AskFirst, useAct } from '../parts/acts.tsx';
+import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Copy, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
-import { Refused, rest } from '../rest-client.ts';
+import { RestError, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 interface App {
@@ -27,13 +27,13 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
   const path = `/api/connectors/${encodeURIComponent(connector.connectorId)}/oauth-app`;
   const found = useRest<App>(path);
   const [isEditing, setEditing] = useState(false);
-  const isMissing = found.error instanceof Refused && found.error.code === 'oauth_app_not_found';
+  const isMissing = found.error instanceof RestError && found.error.code === 'oauth_app_not_found';
   const app = isMissing ? undefined : found.data;
   const redirectUri = app?.redirectUri ?? `${publicUrl}/oauth/callback/${connector.connectorId}`;
   return (
     <Section title={`OAuth app of ${environment}`}>
       {found.isPending && <Loading rows={3} />}
-      {found.isError && !isMissing && <Trouble error={found.error} again={() => void found.refetch()} />}
+      {found.isError && !isMissing && <ErrorNotice error={found.error} again={() => void found.refetch()} />}
       {(app || isMissing) && (
         <Stack>
           {!app && (
@@ -63,7 +63,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
                 {app ? 'Change' : 'Enter client id and secret'}
               </Button>
               {app && (
-                <AskFirst
+                <ConfirmButton
                   label="Delete the OAuth app"
                   title={`Delete the OAuth app of ${connector.name}?`}
                   dangerous
@@ -71,7 +71,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
                 >
                   Nobody can connect an account through it any more. Connected accounts work until their
                   access tokens expire.
-                </AskFirst>
+                </ConfirmButton>
               )}
             </Group>
           )}
@@ -193,7 +193,7 @@ function AppForm({
             />
           </Alert>
         )}
-        {save.isError && <Trouble title="This was not stored" error={save.error} />}
+        {save.isError && <ErrorNotice title="This was not stored" error={save.error} />}
         <Group>
           <Button type="submit" loading={save.isPending}>
             Store

@@ -1,11 +1,11 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { AskFirst } from '../parts/acts.tsx';
+import { ConfirmButton } from '../parts/acts.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -59,7 +59,7 @@ export function Versions({ connectorId }: { connectorId: string }) {
             >
               Upload a new version
             </Button>
-            <AskFirst
+            <ConfirmButton
               label="Delete the connector"
               title={`Delete ${connectorId}?`}
               size="xs"
@@ -71,13 +71,13 @@ export function Versions({ connectorId }: { connectorId: string }) {
             >
               Its actions stop working at once, also in workflows and subscriptions. Accounts stay, and work
               again when a connector with this id returns that sends them to the same origins.
-            </AskFirst>
+            </ConfirmButton>
           </Group>
         )
       }
     >
       {versions.isPending && <Loading rows={3} />}
-      {versions.isError && <Trouble error={versions.error} />}
+      {versions.isError && <ErrorNotice error={versions.error} />}
       {versions.data && (
         <Records
           label="Versions"
@@ -118,7 +118,7 @@ export function Versions({ connectorId }: { connectorId: string }) {
 function Compared({ path }: { path: string }) {
   const found = useRest<Comparison>(path);
   if (found.isPending) return <Loading rows={3} />;
-  if (found.isError) return <Trouble error={found.error} />;
+  if (found.isError) return <ErrorNotice error={found.error} />;
   const { from, to, added, removed, changed, file, truncated } = found.data;
   const isEqual = added.length + removed.length + changed.length + file.length === 0;
   return (

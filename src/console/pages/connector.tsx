@@ -7,7 +7,7 @@ import { useConnectorSource } from '../connector-source.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { count, Id, some, State } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { query } from '../rest-client.ts';
@@ -38,7 +38,7 @@ export function ConnectorPage() {
     return (
       <Page title={connectorId} actions={back}>
         {found.isError ? (
-          <Trouble error={found.error} again={() => void found.refetch()} />
+          <ErrorNotice error={found.error} again={() => void found.refetch()} />
         ) : (
           <Loading rows={8} />
         )}
@@ -130,7 +130,7 @@ function Events({ events }: Pick<ConnectorDetails, 'events'>) {
 function Ways({ path }: { path: string }) {
   const ways = useRest<{ authentication: SignInWay[] }>(`${path}/credentials/metadata`);
   if (ways.isPending) return <Loading rows={2} />;
-  if (ways.isError) return <Trouble error={ways.error} />;
+  if (ways.isError) return <ErrorNotice error={ways.error} />;
   if (ways.data.authentication.length === 0) return <Text size="sm">This app needs no sign-in.</Text>;
   return (
     <Stack gap="sm">
@@ -180,7 +180,7 @@ function Actions({ path, connectorId }: { path: string; connectorId: string }) {
       }
     >
       {actions.isPending && <Loading />}
-      {actions.isError && <Trouble error={actions.error} again={() => void actions.refetch()} />}
+      {actions.isError && <ErrorNotice error={actions.error} again={() => void actions.refetch()} />}
       {actions.data && found.length === 0 && (
         <Empty title="No action fits">Change the words of the search.</Empty>
       )}

@@ -7,7 +7,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { Loading, Records, type Column } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { count } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
@@ -73,7 +73,7 @@ export function Connectors() {
       </Group>
       <div className="card">
         {list.isPending && <Loading />}
-        {list.isError && !list.data && <Trouble error={list.error} again={() => void list.refetch()} />}
+        {list.isError && !list.data && <ErrorNotice error={list.error} again={() => void list.refetch()} />}
         {list.data && found.length === 0 && (
           <Empty title="No connector fits" icon={<IconPlug aria-hidden />}>
             Change the filters, or add the app yourself: as a connector file, an OpenAPI document or a remote

@@ -7,7 +7,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { some, State } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
@@ -88,9 +88,9 @@ export function DefinitionChanges() {
           A key with the scope <span className="mono">tools:approve</span> can approve them.
         </Text>
       )}
-      {approve.isError && <Trouble title="Nothing was approved" error={approve.error} />}
+      {approve.isError && <ErrorNotice title="Nothing was approved" error={approve.error} />}
       {list.isPending && <Loading />}
-      {list.isError && !list.data && <Trouble error={list.error} again={() => void list.refetch()} />}
+      {list.isError && !list.data && <ErrorNotice error={list.error} again={() => void list.refetch()} />}
       {list.data && all.length === 0 && (
         <div className="card">
           <Empty title="Nothing to approve" icon={<IconShieldCheck aria-hidden />}>

@@ -17,7 +17,7 @@ import { callerInWords, useServerName } from '../names.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { StoryStep as Step } from '../parts/story-step.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { query } from '../rest-client.ts';
@@ -46,7 +46,7 @@ export function Execution() {
   if (found.isError)
     return (
       <Page title="Execution" actions={back}>
-        <Trouble error={found.error} again={() => void found.refetch()} />
+        <ErrorNotice error={found.error} again={() => void found.refetch()} />
       </Page>
     );
   const call = found.data;

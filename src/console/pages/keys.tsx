@@ -15,12 +15,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import type { KeyRecord } from '../api-types.ts';
-import { AskFirst, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
+import { ConfirmButton, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { some, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -128,7 +128,7 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
   const isOwn = row.keyId === own;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      <AskFirst
+      <ConfirmButton
         size="xs"
         label="Rotate"
         title={`Rotate the key ${row.name}?`}
@@ -150,8 +150,8 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
           onChange={(value) => setOverlap(value ?? '0')}
         />
         {isOwn && <p>You are signed in with this key. Your session ends with the earlier secret.</p>}
-      </AskFirst>
-      <AskFirst
+      </ConfirmButton>
+      <ConfirmButton
         size="xs"
         dangerous
         label="Revoke"
@@ -160,7 +160,7 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
       >
         Requests with it are refused within a second. This cannot be undone. Its name can be used again.
         {isOwn && <p>You are signed in with this key. Your session ends at once.</p>}
-      </AskFirst>
+      </ConfirmButton>
     </Group>
   );
 }
@@ -245,7 +245,7 @@ function KeyForm({ done }: { done: (made: MadeKey) => void }) {
             ))}
           </SimpleGrid>
         </Checkbox.Group>
-        {create.isError && <Trouble title="The key was not created" error={create.error} />}
+        {create.isError && <ErrorNotice title="The key was not created" error={create.error} />}
         <Group justify="flex-end">
           <Button
             type="submit"

@@ -5,7 +5,7 @@ import type { ServerRecord } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Page } from '../parts/page.tsx';
 import { ConnectorsPicker, UserPicker } from '../parts/pickers.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { ExpiryInput } from '../server/access.tsx';
@@ -87,7 +87,7 @@ export function NewServer() {
               </Text>
             </>
           )}
-          {create.error && <Trouble error={create.error} title="The server was not created" />}
+          {create.error && <ErrorNotice error={create.error} title="The server was not created" />}
           <Group justify="space-between">
             {step === 0 ? (
               <Button component={Link} to="/servers" variant="default">

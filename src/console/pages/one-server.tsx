@@ -3,11 +3,11 @@ import { IconArrowLeft, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import type { ServerRecord } from '../api-types.ts';
-import { AskFirst, useAct } from '../parts/acts.tsx';
+import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { KillSwitch } from '../parts/kill-switch.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -16,7 +16,7 @@ import { Access } from '../server/access.tsx';
 import { Rules } from '../server/rules.tsx';
 import { NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
 import { ToolList } from '../server/tool-list.tsx';
-import { Trial } from '../server/trial.tsx';
+import { SimulateCall } from '../server/simulate-call.tsx';
 
 /** One MCP server: its access, its tools, its restrictions, and its end. */
 export function OneServer() {
@@ -37,7 +37,7 @@ export function OneServer() {
   if (found.isPending || (found.isError && !found.data))
     return (
       <Page title="Server" actions={back}>
-        {found.error ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+        {found.error ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   const server = found.data;
@@ -64,12 +64,12 @@ export function OneServer() {
         </Section>
       </SimpleGrid>
       <ToolList key={`tools ${serverId}`} serverId={serverId} />
-      <Trial key={`trial ${serverId}`} server={server} />
+      <SimulateCall key={`simulate ${serverId}`} server={server} />
       {mayWrite && (
         <Section title="Delete">
           <Group justify="space-between" gap="sm">
             <Text size="sm">Its token and stored results are deleted with it. Executions stay.</Text>
-            <AskFirst
+            <ConfirmButton
               label="Delete the server"
               leftSection={<IconTrash size={16} aria-hidden />}
               dangerous
@@ -82,7 +82,7 @@ export function OneServer() {
             >
               All clients of this server are refused at once. The server, its access URL and its stored
               results cannot be brought back. To stop it for a while, switch it off instead.
-            </AskFirst>
+            </ConfirmButton>
           </Group>
         </Section>
       )}
@@ -158,7 +158,7 @@ function Edit({ server }: { server: ServerRecord }) {
             <Stack gap="md">
               <NameFields settings={settings} onChange={change} />
               <ToolFields settings={settings} onChange={change} />
-              {save.error && <Trouble error={save.error} title="The settings were not saved" />}
+              {save.error && <ErrorNotice error={save.error} title="The settings were not saved" />}
               <Group justify="flex-end">
                 <Button variant="default" onClick={close}>
                   Cancel

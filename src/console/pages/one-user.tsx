@@ -2,11 +2,11 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/
 import { IconArrowLeft, IconBan } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { ExecutionRecord, UserRecord } from '../api-types.ts';
-import { AskFirst } from '../parts/acts.tsx';
+import { ConfirmButton } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { List, Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -30,7 +30,7 @@ export function OneUser() {
   if (!found.data)
     return (
       <Page title="User" actions={back}>
-        {found.error ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+        {found.error ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   const user = found.data;
@@ -122,7 +122,7 @@ function Tokens({ user: { userId, username } }: { user: UserRecord }) {
       <Stack gap="sm" align="flex-start">
         <Text size="sm">Your application gets JWTs for this user. Each lasts for an hour.</Text>
         {mayRevoke ? (
-          <AskFirst
+          <ConfirmButton
             label="Revoke all tokens"
             leftSection={<IconBan size={16} aria-hidden />}
             dangerous
@@ -132,7 +132,7 @@ function Tokens({ user: { userId, username } }: { user: UserRecord }) {
           >
             Every JWT that was issued for {username} until now is refused within a second. Pages and agents
             that use one stop until your application gets a new one. Accounts and access URLs stay.
-          </AskFirst>
+          </ConfirmButton>
         ) : (
           <Text size="sm" c="dimmed">
             To revoke them, sign in with a key that has the scope <span className="mono">users:token</span>.

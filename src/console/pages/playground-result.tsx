@@ -7,10 +7,10 @@ import type { ExecutionRecord } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Copy, count, duration, State } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
-import { isObject, query, Refused, type Answer } from '../rest-client.ts';
+import { isObject, query, RestError, type Answer } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
 /** Characters of an answer that the page shows. */
@@ -30,7 +30,7 @@ export function RunResult({
   onNext: (offset: number) => void;
 }) {
   if (run.isPending) return <Loading rows={4} />;
-  if (run.isError) return <Trouble error={run.error} title="The call was not sent" />;
+  if (run.isError) return <ErrorNotice error={run.error} title="The call was not sent" />;
   if (!run.data)
     return (
       <Empty title="Nothing has run yet" icon={<IconTerminal2 aria-hidden />}>
@@ -85,9 +85,9 @@ function ExecutionLink({ choice, requestId }: { choice: Choice; requestId: strin
 }
 
 function Failure({ status, body }: { status: number; body: Record<string, unknown> }) {
-  const refused = new Refused(status, body);
+  const refused = new RestError(status, body);
   const { connectUrl, reconnectUrl, scope } = refused.details;
-  if (typeof scope === 'string') return <Trouble error={refused} />;
+  if (typeof scope === 'string') return <ErrorNotice error={refused} />;
   const link = typeof connectUrl === 'string' ? connectUrl : reconnectUrl;
   return (
     <Alert

@@ -4,14 +4,14 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type KeyboardEvent } from 'react';
 import type { ActionRecord, ConnectorRecord, CredentialRecord, UserRecord } from '../api-types.ts';
 import { effectOfCall } from '../names.ts';
-import { Ask } from '../parts/acts.tsx';
+import { ConfirmDialog } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { JsonField } from '../parts/json-field.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { State } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
 import { exchange, isObject, query, type Answer } from '../rest-client.ts';
@@ -50,7 +50,7 @@ export function Playground() {
       title="Playground"
       lead="Run an action for a user, as over REST. The call is real: the app does what the action says."
     >
-      {failed?.error && <Trouble error={failed.error} again={() => void failed.refetch()} />}
+      {failed?.error && <ErrorNotice error={failed.error} again={() => void failed.refetch()} />}
       {users.data?.length === 0 && (
         <Alert variant="light" title="This environment has no users yet">
           An action always runs for a user. Create one with{' '}
@@ -292,7 +292,7 @@ function Call({ action, connector, user, account, choice }: CallProps) {
           }}
         />
       </Section>
-      <Ask
+      <ConfirmDialog
         title={`Run “${action.name}”?`}
         label={`Run ${action.actionId}`}
         dangerous
@@ -301,7 +301,7 @@ function Call({ action, connector, user, account, choice }: CallProps) {
         run={() => run.mutateAsync(input)}
       >
         {warning({ connector, user, account })}
-      </Ask>
+      </ConfirmDialog>
     </SimpleGrid>
   );
 }

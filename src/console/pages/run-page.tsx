@@ -11,13 +11,13 @@ import {
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { RunDetails, StepRecord, WorkflowRecord } from '../api-types.ts';
-import { AskFirst } from '../parts/acts.tsx';
+import { ConfirmButton } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { timeOf } from '../parts/runs.tsx';
 import { StoryStep } from '../parts/story-step.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { duration, Id, Moment, some, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { isObject, rest } from '../rest-client.ts';
@@ -50,7 +50,7 @@ export function RunPage() {
   if (!run)
     return (
       <Page title="Run" actions={back}>
-        {found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+        {found.isError ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   return (
@@ -113,7 +113,7 @@ function Acts({ run, path }: { run: RunDetails; path: string }) {
   return (
     <>
       {run.status === 'failed' && (
-        <AskFirst
+        <ConfirmButton
           variant="filled"
           label="Retry"
           title="Resume the run from the step that failed?"
@@ -121,12 +121,12 @@ function Acts({ run, path }: { run: RunDetails; path: string }) {
         >
           It keeps its version, its configuration and its results. Finished steps do not run again. Steps act
           in the accounts of the user.
-        </AskFirst>
+        </ConfirmButton>
       )}
       {run.endedAt === null && (
-        <AskFirst dangerous label="Cancel the run" title="Cancel the run?" run={() => post('cancel')}>
+        <ConfirmButton dangerous label="Cancel the run" title="Cancel the run?" run={() => post('cancel')}>
           It ends before its next step. A step under way is finished and recorded.
-        </AskFirst>
+        </ConfirmButton>
       )}
     </>
   );

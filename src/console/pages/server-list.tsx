@@ -7,7 +7,7 @@ import { KillSwitch } from '../parts/kill-switch.tsx';
 import { Page } from '../parts/page.tsx';
 import { Loading, Records, type Column } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { some, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { useScope } from '../signed-in.ts';
@@ -73,7 +73,7 @@ export function ServerList() {
           <Loading />
         ) : list.isError && !list.data ? (
           <Group p="md">
-            <Trouble error={list.error} again={() => void list.refetch()} />
+            <ErrorNotice error={list.error} again={() => void list.refetch()} />
           </Group>
         ) : shown.length > 0 ? (
           <Records label="Servers" columns={COLUMNS} rows={shown} keyOf={(row) => row.serverId} />

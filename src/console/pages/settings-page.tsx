@@ -12,12 +12,12 @@ import {
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { SettingsRecord } from '../api-types.ts';
-import { Ask, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
+import { ConfirmDialog, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { queries, useRest } from '../queries.ts';
-import { isObject, Refused, rest } from '../rest-client.ts';
+import { isObject, RestError, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 const PATH = '/api/settings';
@@ -33,7 +33,7 @@ export function SettingsPage() {
       {found.data ? (
         <Form settings={found.data} />
       ) : found.isError ? (
-        <Trouble error={found.error} again={() => void found.refetch()} />
+        <ErrorNotice error={found.error} again={() => void found.refetch()} />
       ) : (
         <Loading />
       )}
@@ -81,7 +81,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
           <Browsers shown={shown} change={change} fault={faultIn(act.error)} />
           <Events shown={shown} change={change} fault={faultIn(act.error)} />
           <Payloads shown={shown} change={change} fault={faultIn(act.error)} />
-          {act.isError && <Trouble title="The settings were not saved" error={act.error} />}
+          {act.isError && <ErrorNotice title="The settings were not saved" error={act.error} />}
           {mayWrite && (
             <Group>
               <Button type="submit" disabled={!isChanged} loading={act.isPending}>
@@ -94,7 +94,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
           )}
         </Stack>
       </fieldset>
-      <Ask
+      <ConfirmDialog
         title="Stop the events of the environment?"
         label="Save and stop them"
         dangerous
@@ -104,7 +104,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
       >
         <strong>{settings.eventsAddress}</strong> gets no more events. The subscription is deleted with its
         log and its secret. A new address gets a new secret.
-      </Ask>
+      </ConfirmDialog>
       <SecretDialog secret={secret} close={hide} title="Copy the signing secret">
         It signs the events of the environment.
       </SecretDialog>
@@ -284,7 +284,7 @@ function wordsOf(lines: string[]): string[] {
 
 /** Returns the function that finds the rule of the API for a field. Rules of entries name their line. */
 function faultIn(error: Error | null): (field: string) => string | undefined {
-  const faults = error instanceof Refused ? error.details['faults'] : undefined;
+  const faults = error instanceof RestError ? error.details['faults'] : undefined;
   const known = Array.isArray(faults) ? faults.filter(isObject) : [];
   return (field) => {
     const found = known.find((one) => String(one['field']).split('.')[0] === field);

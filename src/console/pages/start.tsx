@@ -7,7 +7,7 @@ import { attentionOf, nextSteps, type Note } from '../attention.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { count, duration, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { useSession } from '../signed-in.ts';
@@ -31,7 +31,7 @@ export function Start() {
   return (
     <Page title="Start" lead={`What runs in ${environment}, what is broken, and what to do next.`}>
       {overview.isError ? (
-        <Trouble error={overview.error} again={() => void overview.refetch()} />
+        <ErrorNotice error={overview.error} again={() => void overview.refetch()} />
       ) : (
         overview.data && <Attention overview={overview.data} summary={summary.data} />
       )}
@@ -42,7 +42,7 @@ export function Start() {
         }
       >
         {summary.isError ? (
-          <Trouble error={summary.error} again={() => void summary.refetch()} />
+          <ErrorNotice error={summary.error} again={() => void summary.refetch()} />
         ) : summary.data ? (
           <Calls summary={summary.data} />
         ) : (
@@ -174,7 +174,7 @@ function Failures() {
   if (list.isError)
     return (
       <Stack p="md">
-        <Trouble error={list.error} />
+        <ErrorNotice error={list.error} />
       </Stack>
     );
   if (list.data.data.length === 0)

@@ -9,7 +9,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, Records, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
@@ -52,7 +52,7 @@ export function UserList() {
     >
       <Group role="search" aria-label="Search">
         <TypedFilter
-          label="Whole username or user id"
+          label="UnpagedList username or user id"
           width={320}
           value={search}
           change={(text) => change({ search: text })}
@@ -127,7 +127,7 @@ function CreateUser() {
               value={username}
               onChange={(event) => setUsername(event.currentTarget.value)}
             />
-            {create.error && <Trouble error={create.error} title="The user was not created" />}
+            {create.error && <ErrorNotice error={create.error} title="The user was not created" />}
             <Group justify="flex-end">
               <Button variant="default" onClick={leave}>
                 Cancel

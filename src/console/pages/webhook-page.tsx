@@ -3,12 +3,12 @@ import { IconArrowLeft } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import type { SubscriptionRecord } from '../api-types.ts';
-import { AskFirst, SecretDialog, useSecret } from '../parts/acts.tsx';
+import { ConfirmButton, SecretDialog, useSecret } from '../parts/acts.tsx';
 import { Deliveries } from '../parts/deliveries.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { TimeInput } from '../parts/time-input.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { rest } from '../rest-client.ts';
@@ -37,7 +37,7 @@ export function WebhookPage() {
   if (!found.data)
     return (
       <Page title="Webhook" actions={back}>
-        {found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+        {found.isError ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   const one = found.data;
@@ -149,30 +149,30 @@ function Acts({ one, path, show }: ActsProps) {
   return (
     <div className="acts">
       {!isActive && (
-        <AskFirst
+        <ConfirmButton
           variant="filled"
           label="Enable again"
           title="Enable the subscription again?"
           run={() => post('enable')}
         >
           It delivers the events from now on. Recover delivers those that it missed.
-        </AskFirst>
+        </ConfirmButton>
       )}
       {isActive && (
-        <AskFirst label="Send a test event" title="Send a test event?" run={() => post('test')}>
+        <ConfirmButton label="Send a test event" title="Send a test event?" run={() => post('test')}>
           The receiver gets a signed event with <span className="mono">x-svc-test: true</span>.
-        </AskFirst>
+        </ConfirmButton>
       )}
       {isActive && <Recover recover={(since) => post('recover', { since })} />}
-      <AskFirst
+      <ConfirmButton
         label="Rotate the secret"
         title="Rotate the signing secret?"
         run={async () => show((await post<{ secret: string }>('rotate-secret')).secret)}
       >
         The new secret is shown once. Deliveries carry both signatures for 24 hours, so that the receiver has
         time to switch.
-      </AskFirst>
-      <AskFirst
+      </ConfirmButton>
+      <ConfirmButton
         dangerous
         label="Delete"
         title="Delete the subscription?"
@@ -183,7 +183,7 @@ function Acts({ one, path, show }: ActsProps) {
       >
         The address <strong>{one.address}</strong> gets no more events. Waiting deliveries are cancelled, and
         the log of deliveries is deleted. This cannot be undone.
-      </AskFirst>
+      </ConfirmButton>
     </div>
   );
 }
@@ -191,10 +191,10 @@ function Acts({ one, path, show }: ActsProps) {
 function Recover({ recover }: { recover: (since: string) => Promise<unknown> }) {
   const [since, setSince] = useState(() => new Date(Date.now() - DAY_MS).toISOString());
   return (
-    <AskFirst label="Recover" title="Recover missed deliveries?" run={() => recover(since)}>
+    <ConfirmButton label="Recover" title="Recover missed deliveries?" run={() => recover(since)}>
       Deliveries that were given up or cancelled since this time start again. Events that came while the
       subscription was disabled are delivered now.
       <TimeInput label="Since" description="Events are kept for 30 days." value={since} change={setSince} />
-    </AskFirst>
+    </ConfirmButton>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import type { VersionRecord, WorkflowRecord } from '../api-types.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { Whole, type Column } from '../parts/records.tsx';
+import { UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { When } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
@@ -19,7 +19,7 @@ export function WorkflowList() {
       lead="A workflow runs actions in the accounts of its users: at an event, by a schedule, at a call, or on demand."
     >
       <Section title="All workflows" flush>
-        <Whole
+        <UnpagedList
           label="Workflows"
           list={list}
           columns={COLUMNS}

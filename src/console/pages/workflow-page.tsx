@@ -6,10 +6,10 @@ import { CodeBlock } from '../parts/code-block.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { Loading, Whole, type Column } from '../parts/records.tsx';
+import { Loading, UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { Draft, triggerInWords } from './workflow-list.tsx';
@@ -33,7 +33,7 @@ export function WorkflowPage() {
   if (!found.data)
     return (
       <Page title="Workflow" actions={back}>
-        {found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}
+        {found.isError ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   const one = found.data;
@@ -52,7 +52,7 @@ export function WorkflowPage() {
         <Runs path={`${path}/runs`} />
       </Section>
       <Section title="Installations" flush>
-        <Whole
+        <UnpagedList
           label="Installations"
           list={installations}
           columns={INSTALLATIONS}
@@ -105,7 +105,7 @@ function Versions({ path }: { path: string }) {
   return (
     <>
       <Section title="Versions" flush>
-        <Whole
+        <UnpagedList
           label="Versions"
           list={versions}
           columns={VERSIONS}
@@ -165,7 +165,7 @@ const VERSIONS: Column<VersionRecord>[] = [
 
 function Changes({ path }: { path: string }) {
   const found = useRest<VersionDifference>(path);
-  if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
+  if (found.isError) return <ErrorNotice error={found.error} again={() => void found.refetch()} />;
   if (!found.data) return <Loading rows={2} />;
   const { changes, upgradable, addedFields, removedFields, changedFields } = found.data;
   if (changes.length === 0) return <Text size="sm">The versions are equal.</Text>;

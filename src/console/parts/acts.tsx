@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { queries } from '../queries.ts';
-import { Trouble } from './trouble.tsx';
+import { ErrorNotice } from './error-notice.tsx';
 import { Copy } from './values.tsx';
 
 /** A change through the API. Afterwards everything that the page shows is read again. */
@@ -22,7 +22,7 @@ export function useAct<Given = void, Made = unknown>(
   });
 }
 
-interface AskProps {
+interface ConfirmDialogProps {
   /** The question. */
   title: string;
   /** The consequence in words. */
@@ -39,7 +39,16 @@ interface AskProps {
 }
 
 /** A dialog whose act begins only after the person agreed. The refusal of the API stays in it. */
-export function Ask({ title, children, label, run, done, dangerous = false, isOpen, close }: AskProps) {
+export function ConfirmDialog({
+  title,
+  children,
+  label,
+  run,
+  done,
+  dangerous = false,
+  isOpen,
+  close,
+}: ConfirmDialogProps) {
   const act = useAct(run, done);
   const leave = () => {
     act.reset();
@@ -51,7 +60,7 @@ export function Ask({ title, children, label, run, done, dangerous = false, isOp
         <Text size="sm" component="div">
           {children}
         </Text>
-        {act.isError && <Trouble title="This was not done" error={act.error} />}
+        {act.isError && <ErrorNotice title="This was not done" error={act.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={leave}>
             Keep it as it is
@@ -70,18 +79,26 @@ export function Ask({ title, children, label, run, done, dangerous = false, isOp
   );
 }
 
-type AskFirstProps = Omit<AskProps, 'isOpen' | 'close'> &
+type ConfirmButtonProps = Omit<ConfirmDialogProps, 'isOpen' | 'close'> &
   Pick<ButtonProps, 'size' | 'variant' | 'disabled' | 'leftSection'>;
 
 /** A button that asks before it acts. */
-export function AskFirst({ label, title, children, run, done, dangerous = false, ...button }: AskFirstProps) {
+export function ConfirmButton({
+  label,
+  title,
+  children,
+  run,
+  done,
+  dangerous = false,
+  ...button
+}: ConfirmButtonProps) {
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>
       <Button variant="default" {...button} onClick={open}>
         {label}
       </Button>
-      <Ask {...{ title, label, run, done, dangerous, isOpen, close }}>{children}</Ask>
+      <ConfirmDialog {...{ title, label, run, done, dangerous, isOpen, close }}>{children}</ConfirmDialog>
     </>
   );
 }

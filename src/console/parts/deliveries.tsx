@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { AttemptRecord, DeliveryRecord } from '../api-types.ts';
 import { useRest, type ListPage } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
-import { AskFirst } from './acts.tsx';
+import { ConfirmButton } from './acts.tsx';
 import { Empty } from './empty.tsx';
 import { List, Pager, Records, type Column } from './records.tsx';
 import { useCursor, useFilters } from './search-params.ts';
@@ -122,7 +122,7 @@ function columns(
 
 function Replay({ row, path }: { row: DeliveryRecord; path: string }) {
   return (
-    <AskFirst
+    <ConfirmButton
       size="xs"
       label="Replay"
       title={`Send delivery ${row.sequence} again?`}
@@ -130,7 +130,7 @@ function Replay({ row, path }: { row: DeliveryRecord; path: string }) {
     >
       {row.status === 'succeeded' && 'The receiver accepted it before. '}
       It keeps its id and its number, so a receiver can recognise it. Its schedule of attempts starts again.
-    </AskFirst>
+    </ConfirmButton>
   );
 }
 

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import type { ServerRecord } from '../api-types.ts';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
-import { Ask } from './acts.tsx';
+import { ConfirmDialog } from './acts.tsx';
 
 /** Switches a server off and on. It asks first. */
 export function KillSwitch({ server, label }: { server: ServerRecord; label?: string }) {
@@ -20,7 +20,7 @@ export function KillSwitch({ server, label }: { server: ServerRecord; label?: st
         label={label}
         styles={{ root: { display: 'inline-flex' } }}
       />
-      <Ask
+      <ConfirmDialog
         title={enabled ? `Switch off ${name}?` : `Switch on ${name}?`}
         label={enabled ? 'Switch off' : 'Switch on'}
         dangerous={enabled}
@@ -32,7 +32,7 @@ export function KillSwitch({ server, label }: { server: ServerRecord; label?: st
         {enabled
           ? 'All clients of this server are refused at once. Nothing is deleted, and you can switch it on again.'
           : 'Clients that have its access URL can use its tools again.'}
-      </Ask>
+      </ConfirmDialog>
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ListPage } from '../queries.ts';
 import type { useCursor } from './search-params.ts';
-import { Trouble } from './trouble.tsx';
+import { ErrorNotice } from './error-notice.tsx';
 
 export interface Column<T> {
   label: string;
@@ -77,7 +77,7 @@ export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
   if (list.isError && !list.data)
     return (
       <Stack p="md">
-        <Trouble error={list.error} again={() => void list.refetch()} />
+        <ErrorNotice error={list.error} again={() => void list.refetch()} />
       </Stack>
     );
   return (
@@ -88,18 +88,18 @@ export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
   );
 }
 
-interface WholeProps<T> extends Omit<RecordsProps<T>, 'rows'> {
+interface UnpagedListProps<T> extends Omit<RecordsProps<T>, 'rows'> {
   list: UseQueryResult<T[]>;
   empty: ReactNode;
 }
 
 /** A list without pages in each of its states. */
-export function Whole<T>({ list, empty, ...records }: WholeProps<T>) {
+export function UnpagedList<T>({ list, empty, ...records }: UnpagedListProps<T>) {
   if (list.isPending) return <Loading />;
   if (list.isError && !list.data)
     return (
       <Stack p="md">
-        <Trouble error={list.error} again={() => void list.refetch()} />
+        <ErrorNotice error={list.error} again={() => void list.refetch()} />
       </Stack>
     );
   return list.data.length === 0 ? empty : <Records {...records} rows={list.data} />;

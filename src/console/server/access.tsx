@@ -2,10 +2,10 @@ import { Alert, Button, Group, NumberInput, Stack, Tabs, Text } from '@mantine/c
 import { IconEye, IconEyeOff, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { ServerRecord } from '../api-types.ts';
-import { AskFirst, useAct } from '../parts/acts.tsx';
+import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Section } from '../parts/page.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Moment } from '../parts/values.tsx';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
@@ -73,7 +73,7 @@ export function Access({ server }: { server: ServerRecord }) {
             )}
           </Text>
         </Group>
-        {show.error && <Trouble error={show.error} title="The access URL could not be read" />}
+        {show.error && <ErrorNotice error={show.error} title="The access URL could not be read" />}
         {!server.enabled && (
           <Alert variant="light" color="orange">
             The server is switched off. Clients are refused until you switch it on.
@@ -108,7 +108,7 @@ export function Access({ server }: { server: ServerRecord }) {
 function Rotation({ server, onRotated }: { server: ServerRecord; onRotated: (accessUrl: string) => void }) {
   const [days, setDays] = useState<number | string>('');
   return (
-    <AskFirst
+    <ConfirmButton
       label="Rotate the token"
       size="xs"
       leftSection={<IconRefresh size={14} aria-hidden />}
@@ -130,7 +130,7 @@ function Rotation({ server, onRotated }: { server: ServerRecord; onRotated: (acc
         </span>
         <ExpiryInput value={days} onChange={setDays} />
       </Stack>
-    </AskFirst>
+    </ConfirmButton>
   );
 }
 

@@ -16,7 +16,7 @@ import type { Effect, ServerRecord } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
 import { ConnectorActionPicker, ConnectorsPicker, NO_ACTION, UsersPicker } from '../parts/pickers.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { EFFECTS, formOf, restrictionsOf, type ListRule, type RestrictionForm } from './restriction-form.ts';
@@ -75,7 +75,7 @@ export function Rules({ server }: { server: ServerRecord }) {
           form={editing.form}
           onChange={(changes) => setEditing({ ...editing, form: { ...editing.form, ...changes } })}
         />
-        {save.error && <Trouble error={save.error} title="The restrictions were not saved" />}
+        {save.error && <ErrorNotice error={save.error} title="The restrictions were not saved" />}
         <Group>
           <Button loading={save.isPending} onClick={() => save.mutate(editing.form, { onSuccess: close })}>
             Save

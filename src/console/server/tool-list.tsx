@@ -5,7 +5,7 @@ import type { ServerTools } from '../api-types.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { count, some } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 
@@ -32,7 +32,7 @@ export function ToolList({ serverId }: { serverId: string }) {
   if (!definitions.data || !sizes.data || !whole.data)
     return (
       <Section title="Tools">
-        <Trouble
+        <ErrorNotice
           error={definitions.error ?? sizes.error ?? whole.error ?? new Error('The tools could not be read.')}
           again={() => void Promise.all([definitions.refetch(), sizes.refetch(), whole.refetch()])}
         />

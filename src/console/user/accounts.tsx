@@ -1,11 +1,11 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlugConnected, IconStethoscope, IconUnlink } from '@tabler/icons-react';
 import type { CredentialRecord, UserRecord } from '../api-types.ts';
-import { AskFirst, useAct } from '../parts/acts.tsx';
+import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
 import { rest } from '../rest-client.ts';
@@ -27,7 +27,7 @@ export function Accounts({ user: { userId, username } }: { user: UserRecord }) {
       {list.isPending ? (
         <Loading rows={3} />
       ) : !list.data ? (
-        <Trouble error={list.error} again={() => void list.refetch()} />
+        <ErrorNotice error={list.error} again={() => void list.refetch()} />
       ) : list.data.length === 0 ? (
         <Empty title="No account yet" icon={<IconPlugConnected aria-hidden />}>
           Make a connect link and send it to the user. The account appears here as soon as it is connected.
@@ -125,7 +125,7 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
         )}
         {mayConnect && <ReconnectLink userId={userId} credentialId={credentialId} name={name} />}
         {mayWrite && (
-          <AskFirst
+          <ConfirmButton
             label="Disconnect"
             size="xs"
             leftSection={<IconUnlink size={14} aria-hidden />}
@@ -137,12 +137,12 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
             Gatehouse forgets the account of {connectorId}, and revokes its tokens at the app where the app
             supports it. Calls, webhooks and triggers that need it stop. The user can connect again, under a
             new id.
-          </AskFirst>
+          </ConfirmButton>
         )}
       </Group>
       <div aria-live="polite">
         {check.data && <Text size="sm">{checkInWords(check.data)}</Text>}
-        {check.error && <Trouble error={check.error} title="The account could not be checked" />}
+        {check.error && <ErrorNotice error={check.error} title="The account could not be checked" />}
       </div>
     </>
   );

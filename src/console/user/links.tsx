@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useAct } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { ConnectorPicker } from '../parts/pickers.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Moment } from '../parts/values.tsx';
 import { rest } from '../rest-client.ts';
 
@@ -60,7 +60,7 @@ export function ConnectLink({ userId, username }: { userId: string; username: st
               onChange={setConnectorId}
             />
           )}
-          {make.error && <Trouble error={make.error} title="The link was not made" />}
+          {make.error && <ErrorNotice error={make.error} title="The link was not made" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={leave}>
               {make.data ? 'Close' : 'Cancel'}
@@ -116,7 +116,7 @@ export function ReconnectLink({
       >
         <Stack>
           {make.data && <LinkForUser link={make.data} />}
-          {make.error && <Trouble error={make.error} title="The link was not made" />}
+          {make.error && <ErrorNotice error={make.error} title="The link was not made" />}
           <Text size="sm" c="dimmed">
             The credential keeps its id, and webhooks and workflows continue. Another account is rejected.
           </Text>

@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { Refused } from '../rest-client.ts';
+import { RestError } from '../rest-client.ts';
 
 /** Shows why something could not be read or done, in words, with the id of the request for the log. */
-export function Trouble({
+export function ErrorNotice({
   error,
   again,
   title = 'This could not be read',
@@ -13,7 +13,7 @@ export function Trouble({
   /** Its heading, unless the key lacks a scope. */
   title?: string;
 }) {
-  const refused = error instanceof Refused ? error : undefined;
+  const refused = error instanceof RestError ? error : undefined;
   const scope = refused?.details['scope'];
   return (
     <Alert

@@ -5,7 +5,7 @@ import type { ServerRecord, Simulation } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
 import { ConnectorActionPicker, NO_ACTION, UserPicker } from '../parts/pickers.tsx';
-import { Trouble } from '../parts/trouble.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
 import { rest } from '../rest-client.ts';
 
 const OUTCOMES: Record<Simulation['outcome'], { title: string; color: string }> = {
@@ -16,7 +16,7 @@ const OUTCOMES: Record<Simulation['outcome'], { title: string; color: string }> 
 };
 
 /** Runs the checks of a call, and calls no app. */
-export function Trial({ server }: { server: ServerRecord }) {
+export function SimulateCall({ server }: { server: ServerRecord }) {
   const [action, setAction] = useState(NO_ACTION);
   const [userId, setUserId] = useState(server.ownerUserId ?? '');
   const [input, setInput] = useState('');
@@ -73,7 +73,7 @@ export function Trial({ server }: { server: ServerRecord }) {
               Simulate
             </Button>
           </Group>
-          {call.error && <Trouble error={call.error} title="The call was not simulated" />}
+          {call.error && <ErrorNotice error={call.error} title="The call was not simulated" />}
           <div aria-live="polite">{result && <Outcome result={result} />}</div>
         </Stack>
       </form>
