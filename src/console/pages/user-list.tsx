@@ -52,7 +52,7 @@ export function UserList() {
     >
       <Group role="search" aria-label="Search">
         <TypedFilter
-          label="UnpagedList username or user id"
+          label="Whole username or user id"
           width={320}
           value={search}
           change={(text) => change({ search: text })}
