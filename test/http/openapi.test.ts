@@ -146,9 +146,32 @@ test('objects without fixed members are open', () => {
   expect(free.length).toBeGreaterThan(50);
 });
 
-test('every operation has examples of body and answer that fit their schemas', () => {
+/** Returns a function that judges values by a schema of the document. */
+function judge() {
   const ajv = addFormats.default(new Ajv2020.default({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'gatehouse', components: document.components });
+  return (schema: unknown, value: unknown): string | undefined => {
+    const text = JSON.stringify(schema).replaceAll('"#/components', '"gatehouse#/components');
+    const validate = ajv.compile(JSON.parse(text));
+    return validate(value) ? undefined : ajv.errorsText(validate.errors);
+  };
+}
+
+test('every example of a field fits its schema', () => {
+  const faultOf = judge();
+  const examples = fields().flatMap(({ at, schema }) =>
+    z
+      .array(z.unknown())
+      .default([])
+      .parse(schema['examples'])
+      .map((example) => ({ at, example, fault: faultOf(schema, example) })),
+  );
+  expect(examples.filter(({ fault }) => fault !== undefined)).toEqual([]);
+  expect(examples.length).toBeGreaterThan(500);
+});
+
+test('every operation has examples of body and answer that fit their schemas', () => {
+  const faultOf = judge();
   const faults = operations.flatMap(({ operation }) => {
     const answers = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
     const shown = [operation.requestBody, ...answers.map(([, answer]) => answer)].flatMap((one) =>
@@ -158,9 +181,8 @@ test('every operation has examples of body and answer that fit their schemas', (
     return shown.flatMap(([type, { schema, example }]) => {
       if (type === 'text/event-stream') return [];
       if (example === undefined) return [`${operation.operationId} has no example of ${type}`];
-      const text = JSON.stringify(schema).replaceAll('"#/components', '"gatehouse#/components');
-      const validate = ajv.compile(JSON.parse(text));
-      return validate(example) ? [] : [`${operation.operationId}: ${ajv.errorsText(validate.errors)}`];
+      const fault = faultOf(schema, example);
+      return fault === undefined ? [] : [`${operation.operationId}: ${fault}`];
     });
   });
   expect(faults).toEqual([]);

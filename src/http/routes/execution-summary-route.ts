@@ -41,7 +41,7 @@ export const summarizeExecutionsRoute = defineRoute({
     example: { total: EXAMPLE, hours: [{ at: '2026-03-01T12:00:00.000Z', ...EXAMPLE }] },
     schema: z
       .object({
-        total: z.object(counts).meta({ description: 'Counts of all hours together.' }),
+        total: z.object(counts),
         hours: z
           .array(z.object({ at: time.meta({ description: 'Start of the hour, UTC.' }), ...counts }))
           .meta({ description: 'Counts by hour, oldest first.' }),

@@ -4,7 +4,7 @@ import { countOverview } from '../../runtime/overview.ts';
 import { defineRoute } from '../server/route.ts';
 
 const enabled = z.object({
-  enabled: z.int().meta({ description: 'Number of those that are enabled.' }),
+  enabled: z.int(),
   disabled: z.int().meta({ description: 'Number of those that are disabled.' }),
 });
 
@@ -31,13 +31,11 @@ export const getOverviewRoute = defineRoute({
       .object({
         servers: enabled.meta({ description: 'MCP servers.' }),
         users: enabled.meta({ description: 'End users.' }),
-        credentials: z
-          .object({
-            active: z.int().meta({ description: 'Credentials that work.' }),
-            needsReconnect: z.int().meta({ description: 'Credentials whose user must reconnect.' }),
-            revoked: z.int().meta({ description: 'Credentials that were revoked.' }),
-          })
-          .meta({ description: 'Credentials by state.' }),
+        credentials: z.object({
+          active: z.int().meta({ description: 'Credentials that work.' }),
+          needsReconnect: z.int().meta({ description: 'Credentials whose user must reconnect.' }),
+          revoked: z.int().meta({ description: 'Credentials that were revoked.' }),
+        }),
         subscriptions: z
           .object({
             active: z.int().meta({ description: 'Subscriptions that collect deliveries.' }),
