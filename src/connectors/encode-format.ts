@@ -26,3 +26,9 @@ export const encode = z.union([
   }),
 ]);
 export type Encode = z.infer<typeof encode>;
+
+/** Returns the name of the parameter that holds the currency of amounts. */
+export function currencyParameter(encode: Encode | undefined): string | undefined {
+  if (typeof encode !== 'object' || !('minorUnits' in encode)) return undefined;
+  return /^\{(\w+)\}$/.exec(encode.minorUnits)?.[1];
+}

@@ -1,4 +1,5 @@
 import { isJsonObject } from '../lib/json.ts';
+import { currencyParameter } from './encode-format.ts';
 import type { ActionDefinition, ConnectorFile, Encode, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { parametersOf } from './parameters.ts';
@@ -43,7 +44,7 @@ function encodeFault(encode: Encode, parameter: Parameter, names: ReadonlySet<st
   if ('within' in encode)
     return JSON.stringify(encode.within).includes('{value}') ? undefined : "within must name '{value}'";
   if ('minorUnits' in encode) {
-    const named = /^\{(\w+)\}$/.exec(encode.minorUnits)?.[1];
+    const named = currencyParameter(encode);
     if (named !== undefined && !names.has(named)) return `{${named}} is no parameter of this action`;
     return ['string', 'number', 'integer'].includes(type) ? undefined : 'minorUnits is for a text or number';
   }

@@ -1,4 +1,5 @@
 import { namesOf } from './clauses.ts';
+import { currencyParameter } from './encode-format.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { namesRead } from './reads-semantics.ts';
@@ -29,7 +30,8 @@ const FILE_PARTS = new Set(['content', 'base64', 'contentType', 'file']);
 export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const faults: SemanticFault[] = [];
   const paged = pagingParameters(file, action, 'compose').map(({ name }) => name);
-  const used = namesRead(action);
+  const currencies = parametersOf(action).map(({ parameter }) => currencyParameter(parameter.encode));
+  const used = new Set<string | undefined>([...namesRead(action), ...currencies]);
   for (const [wire, clauses] of Object.entries(action.compose)) {
     const named = clauses.flatMap((clause, index) => namesOf(clause).map((one) => ({ ...one, index })));
     for (const { name, quoted, index } of named) {
@@ -54,7 +56,7 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name) && !known)
       faults.push({
         path: `${path}.parts.${name}`,
-        rule: 'stands neither in compose nor in an email or file, nor do before, each, after or bodyMap read it',
+        rule: 'stands neither in compose nor in an email or file, nor do before, each, after, bodyMap or encode read it',
       });
   }
   return faults;

@@ -1,3 +1,4 @@
+import { currencyParameter } from '../connectors/encode-format.ts';
 import type { Encode } from '../connectors/format.ts';
 import { filledInput } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -42,14 +43,11 @@ function epochOf(name: string, value: Json): number {
   return moment;
 }
 
-function amountOf(
-  { minorUnits, decimals }: Extract<Encode, { minorUnits: string }>,
-  { name, value, input }: Given,
-): number {
-  const parameter = /^\{(\w+)\}$/.exec(minorUnits)?.[1];
-  const currency = parameter === undefined ? minorUnits : input[parameter];
+function amountOf(encode: Extract<Encode, { minorUnits: string }>, { name, value, input }: Given): number {
+  const parameter = currencyParameter(encode);
+  const currency = parameter === undefined ? encode.minorUnits : input[parameter];
   if (typeof currency !== 'string') throw inputFault(name, `needs a currency in ${parameter}`);
-  const units = toMinorUnits(value, currency, decimals);
+  const units = toMinorUnits(value, currency, encode.decimals);
   if (units !== undefined) return units;
   throw inputFault(name, `must be an amount such as 12.50, with no more decimals than ${currency} has`);
 }

@@ -22,6 +22,13 @@ actions:
       dueAt: {type: string, format: date-time, as: due.at, encode: epochMilliseconds}
       note: {type: string, encode: {within: {type: doc, content: [{type: text, text: '{value}'}]}}}
       isDraft: {type: boolean, encode: {values: {true: 1, false: 0}}}
+  create_price:
+    description: Sets a price, in the currency of the shop.
+    request: POST /prices
+    parts:
+      currency: {type: string, required: true}
+    body:
+      price: {type: string, required: true, encode: {minorUnits: '{currency}'}}
   create_form:
     description: Creates an invoice by a form.
     request: POST /forms
@@ -83,6 +90,10 @@ describe('a parameter is sent in the form that the app expects', () => {
       days: '86400000,172800000',
       paid: 'N',
     });
+  });
+
+  test('an amount in a currency that is not sent', async () => {
+    expect(await sent('create_price', { currency: 'JPY', price: '1250' })).toEqual({ price: 1250 });
   });
 
   test('amounts, times, documents and flags of a body', async () => {
