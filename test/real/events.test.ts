@@ -4,8 +4,8 @@ import { startReceiver, verified, type Received, type Receiver } from '../suppor
 import { startService, type Service } from '../support/service.ts';
 import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { install, UNREACHABLE } from './install.ts';
-import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
-import { PARSE_SERVER, startParseServer, type ParseServer } from './parse-server.ts';
+import { startMedusa, type Medusa } from './medusa.ts';
+import { startParseServer, type ParseServer } from './parse-server.ts';
 
 /*
  * Changes in real third parties arrive at an HTTPS receiver, signed, in the unified model. Medusa is polled; Parse
@@ -19,7 +19,7 @@ let service: Service;
 let receiver: Receiver;
 let userId: string;
 
-const folders = { medusa: await install(MEDUSA), parseServer: await install(PARSE_SERVER) };
+const folders = { medusa: await install('medusa'), parseServer: await install('parse-server') };
 
 beforeAll(async () => {
   certificate = makeCertificate();

@@ -5,7 +5,7 @@ import { connectClient } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { storeFile } from '../support/files.ts';
 import { install, UNREACHABLE } from './install.ts';
-import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
+import { startMedusa, type Medusa } from './medusa.ts';
 
 /* The main job against a real third party: Medusa, over REST and over MCP, with a stored credential. */
 
@@ -15,7 +15,7 @@ let client: Client;
 let userId: string;
 let credentialId: string;
 
-const folder = await install(MEDUSA);
+const folder = await install('medusa');
 
 beforeAll(async () => {
   if (folder === undefined) return;

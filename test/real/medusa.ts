@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { freePort } from '../support/cli.ts';
 import { freshDatabase } from '../support/stores.ts';
-import type { Program } from './install.ts';
 import { startProgram } from './process.ts';
 
 /* A real Medusa server over a database of its own, with an administrator, a secret API key and some goods. */
@@ -13,20 +12,6 @@ const CUSTOMERS = 23;
 const PASSWORD = 'secret-password';
 const EMAIL = 'admin@example.test';
 const run = promisify(execFile);
-
-const VERSION = '2.21.2';
-const CONFIG = `const { defineConfig } = require('@medusajs/framework/utils');
-const cors = 'http://127.0.0.1';
-const http = { storeCors: cors, adminCors: cors, authCors: cors, jwtSecret: 'test', cookieSecret: 'test' };
-module.exports = defineConfig({ projectConfig: { databaseUrl: process.env.DATABASE_URL, http }, admin: { disable: true } });
-`;
-
-export const MEDUSA: Program = {
-  name: 'medusa',
-  version: VERSION,
-  packages: ['@medusajs/medusa', '@medusajs/cli', '@medusajs/framework'],
-  files: { 'medusa-config.js': CONFIG, 'src/.keep': '' },
-};
 
 export interface Medusa extends AsyncDisposable, Goods {
   url: string;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { startService, type Service } from '../support/service.ts';
 import { storeFile } from '../support/files.ts';
 import { install, UNREACHABLE } from './install.ts';
-import { PARSE_SERVER, startParseServer, type ParseServer } from './parse-server.ts';
+import { startParseServer, type ParseServer } from './parse-server.ts';
 
 /* The actions of a connector against a real Parse Server: objects of a class, and files. */
 
@@ -14,7 +14,7 @@ let parse: ParseServer;
 let service: Service;
 let userId: string;
 
-const folder = await install(PARSE_SERVER);
+const folder = await install('parse-server');
 
 beforeAll(async () => {
   if (folder === undefined) return;

@@ -3,25 +3,17 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { freePort } from '../support/cli.ts';
 import { connectClient } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
-import { install, UNREACHABLE, type Program } from './install.ts';
+import { install, UNREACHABLE } from './install.ts';
 import { startProgram } from './process.ts';
 
 /* MCP servers of the npm registry as remote servers: one over streamable HTTP, and one over stdio behind a proxy. */
-
-const SERVERS: Program = {
-  name: 'mcp-servers',
-  version: '2026.8.31',
-  packages: ['@modelcontextprotocol/server-everything', '@modelcontextprotocol/server-memory'],
-  beside: { 'mcp-proxy': '6.7.19' },
-  files: {},
-};
 
 let service: Service;
 let userId: string;
 const ends: (() => Promise<void>)[] = [];
 const urls: Record<string, string> = {};
 
-const folder = await install(SERVERS);
+const folder = await install('mcp-servers');
 
 beforeAll(async () => {
   if (folder === undefined) return;
