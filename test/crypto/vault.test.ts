@@ -147,7 +147,9 @@ describe('Vault', () => {
     expect([made.status, own.paths.length]).toEqual([201, length]);
     expect(own.paths).toEqual(['/v1/transit/encrypt/gatehouse', '/v1/transit/decrypt/gatehouse']);
   });
+});
 
+describe('a master key that Vault wraps', () => {
   test('that is sealed for a moment delays the start', async () => {
     await using home = await newHome('sqlite');
     vault.busyFor = 1;

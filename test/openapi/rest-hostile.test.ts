@@ -5,12 +5,13 @@ import { hiddenIn } from '../../src/lib/hidden-characters.ts';
 import { startNotes, type NotesApp } from '../support/custom.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
-import { STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS, testOnce } from '../support/stores.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 import { documentWith, operation } from './documents.ts';
 
 /** Documents made to harm, over REST. The service must refuse them in words, store nothing of them, and go on. */
 describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
+  const once = testOnce(kind);
   let here: Service;
   let there: Service;
   let app: NotesApp;
@@ -108,8 +109,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  // The documents are judged before a store is asked, so one store is enough.
-  test.runIf(kind === 'sqlite')(
+  once(
     '100,000 operations are refused, and a choice of them is imported',
     async () => {
       const get = { responses: {} };
@@ -125,7 +125,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'patterns that backtrack delay no call',
     async () => {
       const parameter = (name: string, pattern: string) => ({
@@ -151,7 +151,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'odd paths leave neither the origin nor the base of the app',
     async () => {
       const odd = [
@@ -188,7 +188,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'names pose neither as built-in tools nor as another connector',
     async () => {
       const operations = ['search_actions_svc', 'execute_action_svc', 'request', '__proto__', 'constructor'];
@@ -232,7 +232,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'hidden characters reach no list of actions',
     async () => {
       const hidden = '\u200b\u202e\u{e0041}';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startNotes, type NotesApp } from '../support/custom.ts';
 import { startService, type Service } from '../support/service.ts';
-import { STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS, testOnce } from '../support/stores.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 import { documentWith, operation } from './documents.ts';
 
@@ -9,6 +9,7 @@ const SOON = { timeout: PATIENCE_MS };
 const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 
 describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
+  const once = testOnce(kind);
   let here: Service;
   let there: Service;
   let app: NotesApp;
@@ -82,7 +83,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'a choice of operations stays for the next import',
     async () => {
       const made = await add('chosen', JSON.stringify(desk()), { include: { tags: ['tickets'] } });
@@ -94,7 +95,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'an import that breaks callers is stored only when it is accepted',
     async () => {
       await add('fragile', desk());
@@ -126,7 +127,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'an overlay stays over imports, and reaches other processes',
     async () => {
       await add('tuned', desk());
@@ -151,7 +152,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'a faulty overlay is refused by field, and an unknown action is named',
     async () => {
       await add('strict', desk());
@@ -190,7 +191,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test.each<[string, object, string]>([
+  once.each<[string, object, string]>([
     ['another document', { paths: { '/x': { $ref: 'other.yaml#/x' } } }, 'leaves the document'],
     ['an address', { paths: { '/x': { $ref: 'https://example.com/x' } } }, 'is not followed'],
   ])(
@@ -204,7 +205,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'a large document is imported while the service answers',
     async () => {
       const description = 'x'.repeat(8 * 1024 * 1024);
@@ -223,7 +224,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'an import that a client leaves stores nothing, and the next one runs',
     async () => {
       const aborted = new AbortController();
@@ -241,7 +242,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  test(
+  once(
     'imports beyond the queue are refused and store nothing',
     async () => {
       const answers = await Promise.all(

@@ -9,12 +9,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connectListener } from '../support/polls.ts';
 import { startRemoteServer, type RemoteServer } from '../support/remote-server.ts';
 import { startService, type Service } from '../support/service.ts';
-import { STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS, testOnce } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const TOKEN = 'token_of_ada_1';
 
 describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
+  const once = testOnce(kind);
   let service: Service;
   let remote: RemoteServer;
   let userId: string;
@@ -80,7 +81,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect([refused.status, refused.at('details.faults.0.field')]).toEqual([400, 'a']);
   });
 
-  test('the tools of a server with keys are unknown until a user connects an account', async () => {
+  once('the tools of a server with keys are unknown until a user connects an account', async () => {
     remote.tokens.add(TOKEN);
     const made = await add('later', { type: 'bearer' });
     expect([made.status, made.at('pending')]).toEqual([201, true]);
@@ -91,7 +92,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await run('later', 'who_am_i')).at('data.content.0.text')).toBe('Bearer [secret]');
   });
 
-  test('values of the operator read the tools and never make a call', async () => {
+  once('values of the operator read the tools and never make a call', async () => {
     remote.tokens.add(TOKEN).add('token_of_operator');
     const made = await add('ours', { type: 'bearer', token: 'token_of_operator' });
     expect([made.status, made.at('pending'), made.at('report.tools')]).toEqual([201, false, 6]);
@@ -102,7 +103,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await run('ours', 'add_numbers', { a: 1, b: 1 })).status).toBe(200);
   });
 
-  test('named headers carry the credential', async () => {
+  once('named headers carry the credential', async () => {
     const made = await add('headed', {
       type: 'headers',
       names: ['X-Key'],
@@ -113,7 +114,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect([bad.status, bad.at('details.faults.0.field')]).toEqual([400, 'mcp.authentication.names.0']);
   });
 
-  test('a client of ours sees the tools, their changes, progress and log messages', async () => {
+  once('a client of ours sees the tools, their changes, progress and log messages', async () => {
     await add('live', { type: 'none' });
     const client = await connectListener(service, await urlOf('live'));
     let heard = 0;
@@ -139,7 +140,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     await client.close();
   });
 
-  test('a question of the server reaches the user of the client', async () => {
+  once('a question of the server reaches the user of the client', async () => {
     const requestedSchema = { type: 'object' as const, properties: { title: { type: 'string' as const } } };
     remote.tools = (server) =>
       void server.registerTool('ask', { annotations: { readOnlyHint: true } }, async (extra) => {
@@ -213,7 +214,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     for (const id of ids) await service.call('DELETE', `/api/connectors/${id}`);
   });
 
-  test('a call that its server may use to destroy is confirmed', async () => {
+  once('a call that its server may use to destroy is confirmed', async () => {
     await add('guarded', { type: 'none' });
     const client = await connectListener(service, await urlOf('guarded', ['destructive']));
     const asked = await client.callTool({ name: 'guarded_erase', arguments: {} });
@@ -224,7 +225,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     await client.close();
   });
 
-  test('a server that cannot be reached or does not speak MCP is not added', async () => {
+  once('a server that cannot be reached or does not speak MCP is not added', async () => {
     remote.instead = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
       return true;

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { inject, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { runSql } from './postgres.ts';
 
 export type StoreKind = 'sqlite' | 'postgres';
 export const STORE_KINDS: StoreKind[] = ['sqlite', 'postgres'];
+
+/** Returns the `test` of behaviour that no store changes: it runs on SQLite alone. */
+export const testOnce = (kind: StoreKind) => test.runIf(kind === 'sqlite');
 
 /** Creates a database for one test, with this release's schema or `empty`, and a function that removes it. */
 export async function freshDatabase(
