@@ -26,7 +26,7 @@ const message = z.object({
   params: z.object({ cursor: z.string().optional() }).optional(),
 });
 
-/** Makes the server list so many pages of tools. */
+/** The server lists this number of pages of tools. */
 function listPages(pages: number, size = PAGE): void {
   remote.instead = (_req, res, body) => {
     if (!body.includes('"tools/list"')) return false;
