@@ -1,37 +1,81 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { defineConfig, type Plugin } from 'rolldown';
+import { build, defineConfig, type OutputOptions, type Plugin } from 'rolldown';
 import { toCached, cachedText } from './src/connectors/definition-cache.ts';
 import { sourceHash } from './src/connectors/fragments.ts';
 import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
 
+/** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
+const external = ['better-sqlite3'];
+
+const output = {
+  dir: 'dist',
+  format: 'esm',
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+  // A text beyond Latin-1 costs two bytes a character for as long as the process lives.
+  charset: 'ascii',
+  comments: { legal: true, annotation: false, jsdoc: false },
+} satisfies OutputOptions;
+
 /*
  * dist/: our code and the packages it needs, in a few files instead of a thousand. Node.js resolves, reads and links
  * each module on its own, and that was most of a start. Not minified: a stack trace names functions and lines.
  */
 export default defineConfig({
-  // Processes begin with a file of their own.
-  input: {
-    main: 'src/main.ts',
-    'expression-process': 'src/upstream/expression-process.ts',
-    'build-process': 'src/custom/build-process.ts',
-  },
+  input: { main: 'src/main.ts' },
   platform: 'node',
-  // Native code looks for its binary next to its own file.
-  external: ['better-sqlite3'],
-  plugins: [thriftyBuiltIns(), sdkWithoutAjv(), web(), definitions('data/connectors')],
-  output: {
-    dir: 'dist',
-    format: 'esm',
-    cleanDir: true,
-    sourcemap: true,
-    sourcemapExcludeSources: true,
-    // A text beyond Latin-1 costs two bytes a character for as long as the process lives.
-    charset: 'ascii',
-    comments: { legal: true, annotation: false, jsdoc: false },
-  },
+  external,
+  plugins: [
+    packagesOfRequire(),
+    thriftyBuiltIns(),
+    sdkWithoutAjv(),
+    web(),
+    definitions('data/connectors'),
+    programs(['src/upstream/expression-process.ts', 'src/custom/build-process.ts']),
+  ],
+  output: { ...output, cleanDir: true },
 });
+
+/** Emits the programs of other processes. Each is one file, because a process gets it as a text (runtime/child-program.ts). */
+function programs(inputs: string[]): Plugin {
+  return {
+    name: 'programs',
+    async generateBundle() {
+      for (const input of inputs) {
+        const built = await build({
+          input,
+          platform: 'node',
+          external,
+          plugins: [packagesOfRequire(), thriftyBuiltIns()],
+          output: { ...output, codeSplitting: false },
+          write: false,
+        });
+        for (const file of built.output) {
+          const source = file.type === 'chunk' ? file.code : file.source;
+          this.emitFile({ type: 'asset', fileName: file.fileName, source });
+        }
+      }
+    },
+  };
+}
+
+/**
+ * Includes packages that a function requires at its first use. `require` of a file that makes it with createRequire() is
+ * that of Node.js, which the build leaves alone; without that line it is the build's own.
+ */
+function packagesOfRequire(): Plugin {
+  const LINE = 'const require = createRequire(import.meta.url);';
+  return {
+    name: 'packages-of-require',
+    transform: (code, id) =>
+      // Spaces keep each place of the source.
+      id.endsWith('.ts') && code.includes(LINE)
+        ? { code: code.replace(LINE, ' '.repeat(LINE.length)), map: null }
+        : null,
+  };
+}
 
 /**
  * An import statement of a built-in module reads all that it exports, and some of it Node.js loads when it is read:

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createExecutionSummaries } from './actions/execution-summary.ts';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Intervals } from './base.ts';
@@ -33,7 +32,7 @@ import { buildInfo } from './telemetry/metrics.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import { version } from './cli/version.ts';
 import type { Listings } from './mcp/tools/tool-listings.ts';
-import { CATALOG_FOLDER, PACKAGE_FOLDER } from './package.ts';
+import { CATALOG_FOLDER, packagePath } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createRemoteServers } from './remote/live-remotes.ts';
 import { createLiveServers, type LiveServer } from './servers/live-servers.ts';
@@ -75,7 +74,7 @@ const RECEIVER_SOCKETS = 4000;
 const STREAM_SOCKETS = 500;
 
 /** The folder of the connectors for Gatehouse's own tests. */
-const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));
+const TEST_FOLDER = packagePath('data/test-connectors');
 
 /**
  * Opens the store, migrates its schema, and creates everything that a server or a command needs.

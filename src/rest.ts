@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import type { OpenContext } from './context.ts';
 import { createConsole } from './http/pages/console-page.ts';
 import { docsRoutes } from './http/pages/docs.ts';
@@ -7,17 +6,15 @@ import { mountNotFound, mountRoutes } from './http/server/express.ts';
 import { CONSOLE_ROUTES } from './http/routes/console-routes.ts';
 import { ROUTES } from './http/routes/routes.ts';
 import { webRoutes } from './http/pages/web.ts';
-import { PACKAGE_FOLDER } from './package.ts';
+import { packagePath } from './package.ts';
 import { createEverything } from './sandbox/everything.ts';
 import { createSandbox } from './sandbox/router.ts';
 
 /** The files for browsers: the sources in a checkout, the bundles in a build. */
-const WEB_FOLDER = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
-);
+const WEB_FOLDER = packagePath(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web');
 
 /** The console's page as `npm run build` writes it, also in a checkout. */
-const CONSOLE_FOLDER = fileURLToPath(new URL('dist/console', PACKAGE_FOLDER));
+const CONSOLE_FOLDER = packagePath('dist/console');
 
 /** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
 export function createRest(context: OpenContext): RequestListener {

@@ -1,18 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseConnector } from '../connectors/parse.ts';
 import { faultLine } from '../connectors/catalog.ts';
 import { customFaults } from '../connectors/custom-semantics.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { packagePath } from '../package.ts';
 import { folderOf, printNextSteps, requireOwnId } from './connector-folder.ts';
 import { importConnector, type Include } from './connectors-import.ts';
 import { CommandError } from './faults.ts';
 
 /** The schema that editors check the file with. */
-const SCHEMA = new URL('data/connector.schema.json', PACKAGE_FOLDER);
+const SCHEMA = packagePath('data/connector.schema.json');
 
 /** Options of `gatehouse connectors new`. */
 export interface NewConnector {
@@ -67,7 +66,7 @@ async function writeNew(file: string, text: string): Promise<void> {
 
 function template(id: string, today: string): string {
   const name = id.replaceAll('-', ' ').replace(/^./, (first) => first.toUpperCase());
-  return `# yaml-language-server: $schema=${fileURLToPath(SCHEMA)}
+  return `# yaml-language-server: $schema=${SCHEMA}
 # docs/connectors.md is the guide, and docs/connector-fields.md lists every field.
 id: ${id}
 name: ${JSON.stringify(name)}

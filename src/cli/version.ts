@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { packagePath, readPackageFile } from '../package.ts';
 
 /** Returns the version of this package, from its package.json. */
 export function version(): string {
-  const { version: text }: { version: string } = JSON.parse(
-    readFileSync(new URL('package.json', PACKAGE_FOLDER), 'utf8'),
-  );
+  const { version: text }: { version: string } = JSON.parse(readPackageFile(packagePath('package.json')));
   return text;
 }

@@ -1,14 +1,13 @@
 import { existsSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import type { OpenContext } from '../context.ts';
 import { ensureKeys, type NewKeys } from '../identity/api-keys.ts';
 import { firstKeysFile } from '../identity/store-marker.ts';
 import { publicError } from '../lib/errors.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { packagePath } from '../package.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
 import { writeFirstKeys } from './first-keys.ts';
@@ -139,7 +138,7 @@ function desktopConfig(
   config: Config,
   { accessUrl, serverName }: Pick<Demonstration, 'accessUrl' | 'serverName'>,
 ): object {
-  const bin = fileURLToPath(new URL('bin/gatehouse.js', PACKAGE_FOLDER));
+  const bin = packagePath('bin/gatehouse.js');
   const inHome =
     config.database.kind === 'sqlite' &&
     config.database.path === join(config.home, 'gatehouse.db') &&

@@ -1,18 +1,33 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoByText } from '../lib/memo.ts';
+import { listPackageFolder, readPackageFile } from '../package.ts';
 
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
 
 /** Returns the paths of the code that checks connector files, in a checkout and in the build. */
-export function checkerFiles(): string[] {
-  return readdirSync(OWN_FOLDER)
+function checkerFiles(): string[] {
+  return listPackageFolder(OWN_FOLDER)
     .filter((name) => extname(name) === CODE)
-    .map((name) => join(OWN_FOLDER, name));
+    .map((name) => join(OWN_FOLDER, name))
+    .toSorted();
 }
+
+/** Returns the state of a file, which changes with its text: a change that keeps size and time changes the inode's time. */
+export function fileState(path: string): string {
+  const { size, mtimeMs, ctimeMs, ino } = statSync(path);
+  return `${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`;
+}
+
+/** Returns the state of that code as it was when this process first asked, because an update may replace the files. */
+export function checkerState(): string {
+  return stateOfFolder(OWN_FOLDER);
+}
+
+const stateOfFolder = memoByText(1, () => checkerFiles().map(fileState).join(''));
 
 /**
  * Returns a hash of that code: equal on all machines that run one release. A definition that other code checked may
@@ -24,6 +39,6 @@ export function checkerHash(): string {
 
 const hashOfFolder = memoByText(1, () => {
   const hash = createHash('sha256');
-  for (const path of checkerFiles().toSorted()) hash.update(readFileSync(path)).update('\n');
+  for (const path of checkerFiles()) hash.update(readPackageFile(path)).update('\n');
   return hash.digest('base64url');
 });

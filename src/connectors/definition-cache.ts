@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { checkerFiles } from './checker.ts';
+import { checkerState, fileState } from './checker.ts';
 import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 
@@ -11,15 +11,11 @@ type CacheKind = 'catalog' | 'folder';
 
 /**
  * Returns the name under which the definitions of these files are cached. It changes with any of the files and with
- * the checker, because another release may find faults that this one does not. The state of a file stands for its
- * text: a change that keeps size and modification time changes the inode's time.
+ * the checker, because another release may find faults that this one does not.
  */
 export function cacheName(paths: readonly string[], kind: CacheKind = 'catalog'): string {
-  const hash = createHash('sha256');
-  for (const path of [...checkerFiles(), ...paths]) {
-    const { size, mtimeMs, ctimeMs, ino } = statSync(path);
-    hash.update(`${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`);
-  }
+  const hash = createHash('sha256').update(checkerState());
+  for (const path of paths) hash.update(fileState(path));
   return `${kind}-${hash.digest('hex').slice(0, 32)}.jsonl`;
 }
 

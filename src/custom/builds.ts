@@ -1,9 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
+import { startProgram } from '../runtime/child-program.ts';
 import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 import type { Built, BuildTask, CompareTask, Task } from './build.ts';
 import type { Done, Outcome } from './build-process.ts';
@@ -144,10 +144,8 @@ async function runProcess(
 
 /** Starts a process that computes with lower priority than this one, and gets nothing of our environment. */
 function newProcess(program: URL, memoryMb: number): ChildProcess {
-  const child = fork(fileURLToPath(program), {
+  const child = startProgram(program, {
     execArgv: [`--max-old-space-size=${memoryMb}`],
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
   try {

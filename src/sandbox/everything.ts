@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { packagePath, readPackageFile } from '../package.ts';
 import { asking, QUESTIONS, type Answers } from './everything-questions.ts';
 
 const STEP_MS = 50;
@@ -13,7 +12,7 @@ const body = z
   })
   .default({ inputResponses: {} });
 
-const FILE = new URL('data/test-connectors/everything/answers.json', PACKAGE_FOLDER);
+const FILE = packagePath('data/test-connectors/everything/answers.json');
 const object = z.record(z.string(), z.unknown());
 
 /** The answers that do not depend on their request, by the name of the tool, the prompt or the file. */
@@ -40,7 +39,7 @@ type Event = z.infer<typeof constants>['streams'][string]['events'][number];
  * (modelcontextprotocol/conformance).
  */
 export function createEverything(): Router {
-  const { tools, prompts, forms, streams, files } = constants.parse(JSON.parse(readFileSync(FILE, 'utf8')));
+  const { tools, prompts, forms, streams, files } = constants.parse(JSON.parse(readPackageFile(FILE)));
   const router = express.Router();
   router.use(express.json({ limit: '1mb' }));
   router.post('/tools/:name', async (req, res) => {

@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
@@ -9,6 +9,7 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { createTurns } from '../lib/turns.ts';
+import { startProgram } from '../runtime/child-program.ts';
 
 /** A task of the process: each expression for each variant of the scope. */
 export interface Task {
@@ -268,10 +269,8 @@ function checked(task: Task): Task {
 }
 
 function newProcess(program: URL): ChildProcess {
-  const child = fork(fileURLToPath(program), {
+  const child = startProgram(program, {
     execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8', ...permissions(program)],
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   // The child must not keep this process alive.
   child.unref();
@@ -280,28 +279,30 @@ function newProcess(program: URL): ChildProcess {
 }
 
 /**
- * Returns the flags of Node.js's permission model. The process may read its own code and start the thread that watches
- * its parent. It may write no file, start no other process, and compile no code from text. So an expression that
- * escaped the interpreter could not reach the master key.
+ * Returns the flags of Node.js's permission model. The process may start the thread that watches its parent. It may
+ * read and write no file, start no other process, and compile no code from text. So an expression that escaped the
+ * interpreter could not reach the master key. Sources may be read, because their process has its code from files.
  */
 function permissions(program: URL): string[] {
   const isSource = program.pathname.endsWith('.ts');
-  const code = new URL(isSource ? '../' : './', program);
-  const readable = [code, ...(isSource ? MODULE_PATHS.map((path) => new URL(path, code)) : [])];
   return [
     '--permission',
     '--allow-worker',
     '--disallow-code-generation-from-strings',
-    ...[...readable.map((url) => fileURLToPath(url)), ...patternFolders()].map(
-      (path) => `--allow-fs-read=${path}`,
-    ),
+    ...(isSource ? sourcePaths(program) : []).map((path) => `--allow-fs-read=${path}`),
   ];
 }
 
 /** Paths that the sources read outside of their folder; a build includes these packages. */
 const MODULE_PATHS = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
 
-/** Returns the folder of re2js, which a build requires from its packages, and the target where it is a link. */
+function sourcePaths(program: URL): string[] {
+  const code = new URL('../', program);
+  const paths = [code, ...MODULE_PATHS.map((path) => new URL(path, code))].map((url) => fileURLToPath(url));
+  return [...paths, ...patternFolders()];
+}
+
+/** Returns the folder of re2js, and the target where it is a link. */
 function patternFolders(): string[] {
   const places = createRequire(import.meta.url).resolve.paths('re2js') ?? [];
   const folder = places.map((place) => join(place, 're2js')).find((path) => existsSync(path));

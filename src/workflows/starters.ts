@@ -1,12 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { listPackageFolder, packagePath, readPackageFile } from '../package.ts';
 
-const FOLDER = fileURLToPath(new URL('data/workflows', PACKAGE_FOLDER));
+const FOLDER = packagePath('data/workflows');
 
 const object = z.record(z.string(), z.json());
 
@@ -42,12 +40,12 @@ export function starters(): Promise<Starter[]> {
 
 async function readStarters(): Promise<Starter[]> {
   const { parse } = await import('yaml');
-  return readdirSync(FOLDER)
+  return listPackageFolder(FOLDER)
     .filter((name) => name.endsWith('.yaml'))
     .sort()
     .map((name) => ({
       starterId: name.slice(0, -'.yaml'.length),
-      ...file.parse(parse(readFileSync(join(FOLDER, name), 'utf8'))),
+      ...file.parse(parse(readPackageFile(join(FOLDER, name)))),
     }));
 }
 

@@ -41,13 +41,13 @@ export async function runCli(
   return ended(child);
 }
 
-/** Starts `gatehouse serve` and waits until it prints its address. */
+/** Starts `gatehouse serve` and waits until it prints its address. `bin`: the program of another installation. */
 export async function startCli(
   env: Record<string, string>,
   args: string[] = ['serve'],
-  { node = process.execPath }: { node?: string } = {},
+  { node = process.execPath, bin = BIN }: { node?: string; bin?: string } = {},
 ): Promise<Started> {
-  const child = spawn(node, [BIN, ...args], { env, cwd: tmpdir() });
+  const child = spawn(node, [bin, ...args], { env, cwd: tmpdir() });
   const end = ended(child);
   const text = collect(child);
   const url = await new Promise<string>((found, reject) => {

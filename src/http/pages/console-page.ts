@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import express, { type Response, type Router } from 'express';
 import type { Base } from '../../base.ts';
+import { listPackageFolder, readPackageFile } from '../../package.ts';
 import type { Reply } from '../server/route.ts';
 import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 
@@ -36,10 +36,10 @@ export function createConsole(context: Pick<Base, 'publicUrl'>, folder: string):
   let page: string | undefined;
 
   const file = (name: string): StoredDocument | undefined => {
-    names ??= new Set(existsSync(join(folder, 'assets')) ? readdirSync(join(folder, 'assets')) : []);
+    names ??= new Set(listPackageFolder(join(folder, 'assets')));
     if (!names.has(name)) return undefined;
     const found =
-      files.get(name) ?? storeDocument(readFileSync(join(folder, 'assets', name), 'utf8'), fileHeaders(name));
+      files.get(name) ?? storeDocument(readPackageFile(join(folder, 'assets', name)), fileHeaders(name));
     files.set(name, found);
     return found;
   };
@@ -50,8 +50,8 @@ export function createConsole(context: Pick<Base, 'publicUrl'>, folder: string):
     return send(res, await found.reply((name) => req.get(name)));
   });
   router.get('/{*path}', (_req, res) => {
-    if (page === undefined && existsSync(join(folder, 'index.html')))
-      page = withBase(readFileSync(join(folder, 'index.html'), 'utf8'), context.publicUrl);
+    if (page === undefined && listPackageFolder(folder).includes('index.html'))
+      page = withBase(readPackageFile(join(folder, 'index.html')), context.publicUrl);
     const nonce = randomBytes(NONCE_BYTES).toString('base64');
     send(res, {
       body: (page ?? NOT_BUILT).replaceAll(NONCE_MARK, nonce),

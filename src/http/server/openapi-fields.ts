@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { PACKAGE_FOLDER } from '../../package.ts';
+import { packagePath, readPackageFile } from '../../package.ts';
 
 /** The meaning of an API field, with an example value. */
 export interface FieldText {
@@ -56,7 +55,7 @@ export function fieldText(path: string): FieldText | undefined {
 }
 
 function readFields(): Map<string, FieldText> {
-  const entries = texts.parse(parse(readFileSync(new URL('data/api-fields.yaml', PACKAGE_FOLDER), 'utf8')));
+  const entries = texts.parse(parse(readPackageFile(packagePath('data/api-fields.yaml'))));
   return new Map(
     Object.entries(entries).map(([name, text]) => {
       const [description, example] = typeof text === 'string' ? [text] : text;

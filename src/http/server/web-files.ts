@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
+import { listPackageFolder, readPackageFile } from '../../package.ts';
 import { etagOf } from './stored-document.ts';
 
 /** A file that browsers load. */
@@ -32,7 +32,7 @@ const STYLES = ['base', 'card', 'screens', 'buttons', 'account-list', 'app-list'
 
 /** Reads the files in `folder`. Built files are used unchanged; sources are built first. */
 export function readWebFiles(folder: string): WebFiles {
-  const texts = readdirSync(folder).includes('page.ts') ? buildWebFiles(folder) : readFolder(folder);
+  const texts = listPackageFolder(folder).includes('page.ts') ? buildWebFiles(folder) : readFolder(folder);
   const whole = createHash('sha256');
   const files = new Map<string, WebFile>();
   for (const [name, body] of [...texts].sort(([one], [other]) => (one < other ? -1 : 1))) {
@@ -63,7 +63,7 @@ export function buildWebFiles(folder: string): Map<string, string> {
 }
 
 function readFolder(folder: string): Map<string, string> {
-  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  return new Map(listPackageFolder(folder).map((name) => [name, readPackageFile(join(folder, name))]));
 }
 
 /** Returns JavaScript without types, indentation and comments on lines of their own. */

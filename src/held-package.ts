@@ -1,0 +1,55 @@
+import { readdirSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from './log.ts';
+import { holdFiles, isHeld, packagePath, readPackageFile } from './package.ts';
+import { loadSqlite } from './store/load-sqlite.ts';
+
+/** Folders whose files are read while the process runs. */
+const FOLDERS = ['dist', 'data'];
+/** Files that only a start, a command or a debugger reads. */
+const NOT_HELD = /\.map$|^(definitions\.jsonl|examples\.yaml|connector\.yaml)$/;
+
+/**
+ * Reads this release into memory: the code that loads at its first use, the files for browsers and the data. An update
+ * may then replace or remove the files of the running process, which continues with its own. Measured: 0.2 s of CPU in
+ * the background and 4 MB, where loading all code would take 50 MB. A checkout that runs its sources holds nothing.
+ */
+export async function holdPackage(log: Pick<Logger, 'debug' | 'warn'>): Promise<void> {
+  if (import.meta.url.endsWith('.ts')) return;
+  try {
+    // Native code loads at its first use too.
+    loadSqlite();
+    await holdFiles([packagePath('package.json'), ...FOLDERS.flatMap(filesIn)]);
+    loadHeldModules();
+    log.debug('files of this release held');
+  } catch (err) {
+    log.warn({ err }, 'files of this release not held, an update needs a restart');
+  }
+}
+
+/** Lets Node.js load the modules of this package from memory. */
+function loadHeldModules(): void {
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const url = specifier.startsWith('.') ? URL.parse(specifier, context.parentURL)?.href : specifier;
+      if (url === undefined || !isHeldModule(url)) return nextResolve(specifier, context);
+      return { url, format: 'module', shortCircuit: true };
+    },
+    load(url, context, nextLoad) {
+      if (!isHeldModule(url)) return nextLoad(url, context);
+      return { source: readPackageFile(fileURLToPath(url)), format: 'module', shortCircuit: true };
+    },
+  });
+}
+
+function isHeldModule(url: string): boolean {
+  return url.startsWith('file:') && url.endsWith('.js') && isHeld(fileURLToPath(url));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(packagePath(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !NOT_HELD.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
