@@ -8,6 +8,7 @@ import { MIB } from './lib/http-body.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 import { thrownMessage } from './lib/errors.ts';
 import { readOtlp } from './telemetry/otlp-settings.ts';
+import { VARIABLES, type DefaultedVariable, type VariableName } from './variables.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -40,6 +41,8 @@ export class ConfigError extends Error {
 }
 
 type Environment = Record<string, string | undefined>;
+type Read = <T>(name: VariableName, parse: (text: string) => T, fallback: T) => T;
+type ReadOr = <T>(name: DefaultedVariable, parse: (text: string) => T) => T;
 
 /**
  * Reads and checks the configuration. It is the only reader of `process.env`.
@@ -47,29 +50,27 @@ type Environment = Record<string, string | undefined>;
  */
 export function readConfig(env: Environment = process.env) {
   const faults: string[] = [];
-  const known = new Set([
-    'GATEHOUSE_DEVELOPMENT_KEY',
-    'GATEHOUSE_PRODUCTION_KEY',
-    ...Object.values(PROFILE_VARIABLES),
-  ]);
-  const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
-    known.add(name);
+  const parsed = <T>(name: VariableName, parse: (text: string) => T, otherwise: () => T): T => {
     const text = env[name];
-    if (text === undefined || text === '') return fallback;
+    if (text === undefined || text === '') return otherwise();
     try {
       return parse(text);
     } catch (error) {
       faults.push(`${name}: ${thrownMessage(error)}`);
-      return fallback;
+      return otherwise();
     }
   };
+  /** Reads a variable without a default of its own form. */
+  const read: Read = (name, parse, fallback) => parsed(name, parse, () => fallback);
+  /** Reads a variable that has its default in variables.ts. */
+  const readOr: ReadOr = (name, parse) => parsed(name, parse, () => parse(VARIABLES[name].default));
 
   const production = env['NODE_ENV'] === 'production';
-  const host = read('HOST', (text) => text, '127.0.0.1');
-  const home = resolve(read('GATEHOUSE_HOME', expandHome, join(homedir(), '.gatehouse')));
+  const host = readOr('HOST', (text) => text);
+  const home = resolve(readOr('GATEHOUSE_HOME', expandHome));
   const config = {
     host,
-    port: read('PORT', (text) => integer(text, 0, 65_535), 3000),
+    port: readOr('PORT', (text) => integer(text, 0, 65_535)),
     /**
      * Base of the URLs that Gatehouse hands out, without trailing slash. Undefined means `http://<host>:<port in use>`.
      */
@@ -82,14 +83,14 @@ export function readConfig(env: Environment = process.env) {
       undefined,
     ),
     /** The key of Vault or OpenBao that wraps the master keys; undefined where they come from elsewhere. */
-    keyVault: readVault(env, read, faults),
+    keyVault: readVault(env, { read, readOr }, faults),
     masterKeyFile: read('GATEHOUSE_MASTER_KEY_FILE', masterKeyFile, undefined),
     presetKeys: {
       development: env['GATEHOUSE_DEVELOPMENT_KEY'] || undefined,
       production: env['GATEHOUSE_PRODUCTION_KEY'] || undefined,
     },
     allowedNetworks: read('GATEHOUSE_ALLOWED_NETWORKS', (text) => commaList(text).map(network), []),
-    allowPrivateNetwork: read('GATEHOUSE_ALLOW_PRIVATE_NETWORK', flag, false),
+    allowPrivateNetwork: readOr('GATEHOUSE_ALLOW_PRIVATE_NETWORK', flag),
     egressProxy: read('GATEHOUSE_EGRESS_PROXY', httpUrl, undefined),
     caFile: read('GATEHOUSE_CA_FILE', expandHome, undefined),
     trustedProxies: read('GATEHOUSE_TRUST_PROXY', (text) => commaList(text).map(cidrText), []),
@@ -101,34 +102,34 @@ export function readConfig(env: Environment = process.env) {
       join(home, 'connectors'),
     ),
     /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
-    testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
+    testConnectors: readOr('GATEHOUSE_TEST_CONNECTORS', flag),
     /** The bearer token of /metrics; undefined when only the same machine may read it. */
     metricsToken: read('GATEHOUSE_METRICS_TOKEN', bearerToken, undefined),
     /** Serves the console for operators at /console. */
-    console: read('GATEHOUSE_CONSOLE', flag, true),
+    console: readOr('GATEHOUSE_CONSOLE', flag),
     /** Requests per window on an MCP endpoint; undefined when off. */
-    mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
+    mcpRateLimit: readOr('GATEHOUSE_RATE_LIMIT_MCP', rateLimit),
     /** REST calls by JWTs of one user per window; undefined when off. */
-    userRateLimit: read('GATEHOUSE_RATE_LIMIT_USERS', rateLimit, { points: 300, windowSeconds: 60 }),
+    userRateLimit: readOr('GATEHOUSE_RATE_LIMIT_USERS', rateLimit),
     /** The files that one user may have at a time, and the bytes that these may take together. */
     filesOfUser: {
-      maxCount: read('GATEHOUSE_USER_FILES', (text) => integer(text, 1, 1_000_000), 1000),
-      maxBytes: read('GATEHOUSE_USER_FILES_MIB', (text) => integer(text, 1, 1_000_000), 1024) * MIB,
+      maxCount: readOr('GATEHOUSE_USER_FILES', (text) => integer(text, 1, 1_000_000)),
+      maxBytes: readOr('GATEHOUSE_USER_FILES_MIB', (text) => integer(text, 1, 1_000_000)) * MIB,
     },
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
     /** Delays between attempts of a delivery, in ms. */
-    retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
+    retrySchedule: readOr('GATEHOUSE_RETRY_SCHEDULE', retrySchedule),
     /** The shortest interval between two polls of a source, in seconds. */
-    pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
+    pollIntervalSeconds: readOr('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400)),
     /** Traces and metrics for a collector of OpenTelemetry; undefined without its address. */
-    otlp: readOtlp(read),
-    logLevel: read('LOG_LEVEL', logLevel, 'info'),
+    otlp: readOtlp(read, readOr),
+    logLevel: readOr('LOG_LEVEL', logLevel),
     /** The form of log lines; undefined for `pretty` on a terminal and `json` elsewhere. */
     logFormat: read('LOG_FORMAT', logFormat, undefined),
     production,
     /** Variables named GATEHOUSE_* that no setting reads: misspelt, or of another release. */
     unknownVariables: Object.keys(env)
-      .filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
+      .filter((name) => name.startsWith('GATEHOUSE_') && !Object.hasOwn(VARIABLES, name))
       .toSorted(),
   };
 
@@ -149,7 +150,10 @@ export function readConfig(env: Environment = process.env) {
 }
 
 /** Variables of commands that work with a remote Gatehouse. */
-const PROFILE_VARIABLES = { url: 'GATEHOUSE_URL', key: 'GATEHOUSE_KEY' } as const;
+const PROFILE_VARIABLES = { url: 'GATEHOUSE_URL', key: 'GATEHOUSE_KEY' } as const satisfies Record<
+  string,
+  VariableName
+>;
 
 /** Reads the address and the API key of the remote Gatehouse that commands work with. */
 export function readProfile(env: Environment = process.env): { url?: string; key?: string } {
@@ -211,7 +215,7 @@ function isVault(text: string): boolean {
 /** Reads the variables that the programs `vault` and `bao` read too, and those of AppRole. */
 function readVault(
   env: Environment,
-  read: <T>(name: string, parse: (text: string) => T, fallback: T) => T,
+  { read, readOr }: { read: Read; readOr: ReadOr },
   faults: string[],
 ): VaultSettings | undefined {
   const place = read(
@@ -226,7 +230,7 @@ function readVault(
   const secretId = read('VAULT_SECRET_ID', asText, undefined);
   const token = read('VAULT_TOKEN', asText, undefined);
   const tokenFile = read('VAULT_TOKEN_FILE', expandHome, undefined);
-  const mount = read('VAULT_APPROLE_MOUNT', asText, 'approle');
+  const mount = readOr('VAULT_APPROLE_MOUNT', asText);
   if (!env['VAULT_ADDR'])
     faults.push('VAULT_ADDR: is required with GATEHOUSE_MASTER_KEY=vault:…, such as https://vault:8200');
   const login =
@@ -317,9 +321,6 @@ function rateLimit(text: string): RateLimit | undefined {
   }
   return { points: Number(match[1]), windowSeconds: Number(match[2]) };
 }
-
-/** 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h: the example of Standard Webhooks 1.0.0. */
-const DEFAULT_SCHEDULE = '5,300,1800,7200,18000,36000,50400,72000,86400';
 
 function retrySchedule(text: string): number[] {
   const waits = commaList(text);

@@ -21,10 +21,32 @@ export interface OtlpSettings {
   resource: Record<string, string>;
 }
 
-/** Reads a variable; see config.ts. */
-type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
+type SignalName = 'TRACES' | 'METRICS';
+/** The members of a signal, which the variables set for both signals, or for one of them. */
+type Member = 'HEADERS' | 'PROTOCOL' | 'TIMEOUT' | 'COMPRESSION';
+type Defaulted =
+  | `OTEL_EXPORTER_OTLP_${Exclude<Member, 'HEADERS'>}`
+  | `OTEL_${SignalName}_EXPORTER`
+  | 'OTEL_BSP_SCHEDULE_DELAY'
+  | 'OTEL_METRIC_EXPORT_INTERVAL'
+  | 'OTEL_SDK_DISABLED'
+  | `OTEL_TRACES_SAMPLER${'' | '_ARG'}`;
+type Optional =
+  | `OTEL_EXPORTER_OTLP_${'' | `${SignalName}_`}ENDPOINT`
+  | `OTEL_EXPORTER_OTLP_${SignalName}_${Member}`
+  | 'OTEL_EXPORTER_OTLP_HEADERS'
+  | 'OTEL_RESOURCE_ATTRIBUTES'
+  | 'OTEL_SERVICE_NAME';
 
-const TIMEOUT_MS = 10_000;
+/** Reads a variable; see config.ts. */
+type Read = <T>(name: Optional, parse: (text: string) => T, fallback: T) => T;
+/** Reads a variable that has a default; see config.ts. */
+type ReadOr = <T>(name: Defaulted, parse: (text: string) => T) => T;
+interface Readers {
+  read: Read;
+  readOr: ReadOr;
+}
+
 const MAX_TIMEOUT_MS = 60_000;
 
 /**
@@ -32,27 +54,27 @@ const MAX_TIMEOUT_MS = 60_000;
  * other programs.
  * Source: OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration".
  */
-export function readOtlp(read: Read): OtlpSettings | undefined {
+export function readOtlp(read: Read, readOr: ReadOr): OtlpSettings | undefined {
   const base = read('OTEL_EXPORTER_OTLP_ENDPOINT', address, undefined);
   const own = {
     traces: read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', address, undefined),
     metrics: read('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', address, undefined),
   };
   if (base === undefined && own.traces === undefined && own.metrics === undefined) return undefined;
-  if (read('OTEL_SDK_DISABLED', boolean, false)) return undefined;
+  if (readOr('OTEL_SDK_DISABLED', boolean)) return undefined;
   const below = (path: string) => (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/${path}`);
-  const traces = signalOf(read, 'TRACES', own.traces ?? below('v1/traces'));
-  const metrics = signalOf(read, 'METRICS', own.metrics ?? below('v1/metrics'));
+  const traces = signalOf({ read, readOr }, 'TRACES', own.traces ?? below('v1/traces'));
+  const metrics = signalOf({ read, readOr }, 'METRICS', own.metrics ?? below('v1/metrics'));
   const serviceName = read<string | undefined>('OTEL_SERVICE_NAME', (text) => text, undefined);
   return {
     traces: traces && {
       ...traces,
-      sampling: readSampling(read),
-      delayMs: read('OTEL_BSP_SCHEDULE_DELAY', (text) => milliseconds(text, MAX_TIMEOUT_MS), 5000),
+      sampling: readSampling(readOr),
+      delayMs: readOr('OTEL_BSP_SCHEDULE_DELAY', (text) => milliseconds(text, MAX_TIMEOUT_MS)),
     },
     metrics: metrics && {
       ...metrics,
-      intervalMs: read('OTEL_METRIC_EXPORT_INTERVAL', (text) => milliseconds(text, 86_400_000), 60_000),
+      intervalMs: readOr('OTEL_METRIC_EXPORT_INTERVAL', (text) => milliseconds(text, 86_400_000)),
     },
     resource: {
       'service.name': 'gatehouse',
@@ -63,31 +85,27 @@ export function readOtlp(read: Read): OtlpSettings | undefined {
 }
 
 /** Returns the settings of a signal; undefined when it is not sent. The signal's own variables come before the common ones. */
-function signalOf(read: Read, name: 'TRACES' | 'METRICS', url: string | undefined): Signal | undefined {
+function signalOf({ read, readOr }: Readers, name: SignalName, url: string | undefined): Signal | undefined {
   const exporters = name === 'TRACES' ? ['otlp', 'none'] : ['otlp', 'prometheus', 'none'];
-  const exporter = read(`OTEL_${name}_EXPORTER`, (text) => oneOf(text, exporters), 'otlp');
+  const exporter = readOr(`OTEL_${name}_EXPORTER`, (text) => oneOf(text, exporters));
   if (url === undefined || exporter !== 'otlp') return undefined;
-  const own = <T>(member: string, parse: (text: string) => T, fallback: T): T =>
-    read(
-      `OTEL_EXPORTER_OTLP_${name}_${member}`,
-      parse,
-      read(`OTEL_EXPORTER_OTLP_${member}`, parse, fallback),
-    );
+  const own = <T>(member: Exclude<Member, 'HEADERS'>, parse: (text: string) => T): T =>
+    read(`OTEL_EXPORTER_OTLP_${name}_${member}`, parse, readOr(`OTEL_EXPORTER_OTLP_${member}`, parse));
   return {
     url,
-    headers: own('HEADERS', pairs, {}),
-    protocol: own('PROTOCOL', protocol, 'http/protobuf'),
-    timeoutMs: own('TIMEOUT', (text) => milliseconds(text, MAX_TIMEOUT_MS), TIMEOUT_MS),
-    compression: own('COMPRESSION', compression, 'none'),
+    headers: read(`OTEL_EXPORTER_OTLP_${name}_HEADERS`, pairs, read('OTEL_EXPORTER_OTLP_HEADERS', pairs, {})),
+    protocol: own('PROTOCOL', protocol),
+    timeoutMs: own('TIMEOUT', (text) => milliseconds(text, MAX_TIMEOUT_MS)),
+    compression: own('COMPRESSION', compression),
   };
 }
 
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
-function readSampling(read: Read): Sampling {
+function readSampling(readOr: ReadOr): Sampling {
   const names = [...SAMPLERS, ...SAMPLERS.map((name) => `parentbased_${name}`)];
-  const sampler = read('OTEL_TRACES_SAMPLER', (text) => oneOf(text, names), 'parentbased_always_on');
-  const share = read('OTEL_TRACES_SAMPLER_ARG', ratio, 1);
+  const sampler = readOr('OTEL_TRACES_SAMPLER', (text) => oneOf(text, names));
+  const share = readOr('OTEL_TRACES_SAMPLER_ARG', ratio);
   const parentBased = sampler.startsWith('parentbased_');
   if (sampler.endsWith('always_off')) return { parentBased, ratio: 0 };
   return { parentBased, ratio: sampler.endsWith('traceidratio') ? share : 1 };
