@@ -4,6 +4,7 @@ import { toCached, cachedText } from './src/connectors/definition-cache.ts';
 import { sourceHash } from './src/connectors/fragments.ts';
 import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
+import { buildDocs } from './src/docs/site.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
 
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
@@ -23,7 +24,8 @@ const output = {
  * dist/: our code and the packages it needs, in a few files instead of a thousand. Node.js resolves, reads and links
  * each module on its own, and that was most of a start. Not minified: a stack trace names functions and lines.
  */
-export default defineConfig({
+const service = defineConfig({
+  logLevel: 'warn',
   input: { main: 'src/main.ts' },
   platform: 'node',
   external,
@@ -32,11 +34,23 @@ export default defineConfig({
     thriftyBuiltIns(),
     sdkWithoutAjv(),
     web(),
+    docs(),
     definitions('data/connectors'),
     programs(['src/upstream/expression-process.ts', 'src/custom/build-process.ts']),
   ],
   output: { ...output, cleanDir: true },
 });
+
+/* dist/docs/assets: the scripts and styles of the documentation. */
+const docsBrowser = defineConfig({
+  logLevel: 'warn',
+  input: { docs: 'src/docs-browser/docs-script.ts', theme: 'src/docs-browser/stored-theme.ts' },
+  platform: 'browser',
+  plugins: [docsStyles('src/docs-browser')],
+  output: { dir: 'dist/docs/assets', format: 'esm', minify: true, chunkFileNames: '[name].js' },
+});
+
+export default [service, docsBrowser];
 
 /** Emits the programs of other processes. Each is one file, because a process gets it as a text (runtime/child-program.ts). */
 function programs(inputs: string[]): Plugin {
@@ -121,6 +135,32 @@ function web(): Plugin {
       for (const [name, source] of buildWebFiles('src/web')) {
         this.emitFile({ type: 'asset', fileName: `web/${name}`, source });
       }
+    },
+  };
+}
+
+/** Emits the documentation of docs/ as pages. The service fills in its address when it serves them. */
+function docs(): Plugin {
+  return {
+    name: 'docs',
+    generateBundle() {
+      for (const [name, source] of buildDocs('.'))
+        this.emitFile({ type: 'asset', fileName: `docs/${name}`, source });
+    },
+  };
+}
+
+/** The style sheets of the documentation, in the order in which their rules apply. */
+const STYLES = ['colours', 'top-bar', 'columns', 'article', 'code', 'search', 'narrow'];
+
+function docsStyles(folder: string): Plugin {
+  const read = (name: string) => readFileSync(`${folder}/${name}`, 'utf8');
+  return {
+    name: 'docs-styles',
+    generateBundle() {
+      const source = STYLES.map((name) => read(`${name}.css`)).join('\n');
+      this.emitFile({ type: 'asset', fileName: 'docs.css', source });
+      this.emitFile({ type: 'asset', fileName: 'icon.svg', source: read('icon.svg') });
     },
   };
 }

@@ -37,7 +37,8 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-function buildProgram(done: (code: number) => void): Command {
+/** Builds the command line. `done` receives the exit code of the command that ran. */
+export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('gatehouse')
     .description('Self-hosted integration service: gives AI agents controlled access to third-party apps.')
     .version(version())
@@ -48,7 +49,7 @@ function buildProgram(done: (code: number) => void): Command {
 
   program
     .command('serve', { isDefault: true })
-    .description('Serve MCP, REST and the reference on one port. The default command.')
+    .description('serve MCP, REST and the documentation on one port. The default command.')
     .addHelpText('after', SERVE_HELP)
     .showHelpAfterError('Settings are environment variables, such as PORT=8080. Run with --help for usage.')
     // The default command also receives arguments that are not commands.
@@ -233,7 +234,7 @@ interface RecordFlags {
 }
 
 const PROGRAM_HELP = `
-Exit codes: 0 done, 1 failed, 2 wrong usage. Configuration is by environment variables: see README.md.
+Exit codes: 0 done, 1 failed, 2 wrong usage. Configuration is by environment variables: see docs/configuration.md.
 
 Examples:
   $ gatehouse                                  serve on http://127.0.0.1:3000

@@ -11,7 +11,9 @@ const ALLOWED: Record<string, string[]> = {
   lib: [],
   store: ['lib', 'config.ts'],
   crypto: ['lib', 'store', 'config.ts'],
-  'config.ts': ['lib', 'telemetry'],
+  'config.ts': ['lib', 'telemetry', 'variables.ts'],
+  'variables.ts': [],
+  docs: ['lib'],
   telemetry: ['lib'],
   'log.ts': [],
   'package.ts': [],
@@ -138,6 +140,7 @@ const ALLOWED: Record<string, string[]> = {
   web: [],
   console: [],
   client: [],
+  'docs-browser': [],
   cli: ['*'],
   'app.ts': ['*'],
   'rest.ts': ['*'],
@@ -155,6 +158,8 @@ const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^age-encryption$/, allowed: /^backup\// },
   { package: /^(prom-client|@opentelemetry\/)/, allowed: /^telemetry\// },
   { package: /^(react|react-dom|react-router|@mantine|@tabler|@tanstack)(\/|$|-)/, allowed: /^console\// },
+  { package: /^(marked|highlight\.js)(\/|$)/, allowed: /^docs\// },
+  { package: /^minisearch$/, allowed: /^docs-browser\// },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];
 
@@ -222,7 +227,7 @@ test('only config.ts reads the environment, and only the outbound door calls fet
     const found: string[] = [];
     if (name !== 'config.ts' && /process\.env\b/.test(text)) found.push(`${name}: process.env`);
     if (
-      !/^(lib\/outbound|web\/|console\/|client\/)/.test(name) &&
+      !/^(lib\/outbound|web\/|docs-browser\/|console\/|client\/)/.test(name) &&
       /(?:await|return|=|=>|\()\s*fetch\(/.test(text)
     )
       found.push(`${name}: fetch`);

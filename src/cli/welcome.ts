@@ -80,7 +80,7 @@ function greeting({ publicUrl, config }: OpenContext, strong: Style): string {
     : '';
   return `
   ${strong('Gatehouse')} ${version()} is ready at ${strong(publicUrl)}
-${console}  The API reference is at ${publicUrl}/docs
+${console}  The documentation is at ${publicUrl}/docs
 
 `;
 }

@@ -26,20 +26,76 @@ function get(path: string, headers: Record<string, string> = {}) {
   );
 }
 
-test('the bare address leads a browser to the reference of all operations', async () => {
+test('the bare address leads a browser to the documentation', async () => {
   const page = await fetch(service.url);
   expect([page.url, page.status]).toEqual([`${service.url}/docs`, 200]);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = page.headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain('unsafe');
   const text = await page.text();
+  expect(text).toContain('<h1 id="gatehouse-documentation">');
+  expect(text).not.toMatch(/__[A-Z_]+__|<script>|<style|style="/);
+});
+
+test('every operation has a place in the reference', async () => {
   const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { summary: string }>>;
+    paths: Record<string, Record<string, { summary: string; tags: string[] }>>;
   };
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => ({ path, method })),
+    Object.entries(methods).map(([method, { tags }]) => ({
+      request: `${method.toUpperCase()} ${path}`,
+      tags,
+    })),
   );
-  expect(operations.length).toBeGreaterThan(80);
-  for (const { path } of operations) expect(text).toContain(path);
+  expect(operations.length).toBeGreaterThan(140);
+  const read = async (tag: string) =>
+    (await fetch(`${service.url}/docs/api/${tag.toLowerCase().replaceAll(' ', '-')}.md`)).text();
+  const pages = new Map<string, string>();
+  for (const tag of new Set(operations.map(({ tags }) => tags[0] ?? ''))) pages.set(tag, await read(tag));
+  const missing = operations.filter(
+    ({ request, tags }) => !pages.get(tags[0] ?? '')?.includes(`\`${request}\``),
+  );
+  expect(missing).toEqual([]);
 });
+
+test('pages are served as HTML and as Markdown, with the address of this service', async () => {
+  const html = await (await fetch(`${service.url}/docs/start`)).text();
+  expect(html).toContain(`${service.url}/mcp/srv_`);
+  const markdown = await fetch(`${service.url}/docs/start.md`);
+  expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+  const text = await markdown.text();
+  expect(text).toMatch(/^# Start in five minutes\n/);
+  expect(text).toContain('(/docs/agents.md)');
+  const index = await (await fetch(`${service.url}/llms.txt`)).text();
+  const links = [...index.matchAll(/\]\((\S+)\)/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(40);
+  for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
+  expect(await (await fetch(`${service.url}/llms-full.txt`)).text()).toContain('# Error codes');
+});
+
+test('files of pages may be cached for ever under their version only', async () => {
+  const page = await (await fetch(`${service.url}/docs`)).text();
+  const assets = [...page.matchAll(/(?:src|href)="([^"]*\/docs\/assets\/[^"]+)"/g)].map(
+    ([, path = '']) => path,
+  );
+  expect(assets.length).toBe(4);
+  for (const path of assets) {
+    const { status, headers } = await get(path);
+    expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+  }
+  const other = await get('/docs/assets/older/docs.css');
+  expect([other.status, other.headers['cache-control']]).toEqual([200, 'no-cache']);
+});
+
+test.each(['/docs/nothing', '/docs/..%2f..%2fpackage.json', '/docs/assets/x/none.js'])(
+  '%s is a page that says that there is none',
+  async (path) => {
+    const { status, headers, body } = await get(path);
+    expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(body.toString()).toContain('No such page');
+  },
+);
 
 describe.each(['/openapi.json', '/docs'])('%s', (path) => {
   test.each([
@@ -55,7 +111,7 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
       'content-type': plain.headers['content-type'],
       'content-length': String(answer.body.length),
     });
-    expect(answer.body.length).toBeLessThan(plain.body.length / 4);
+    expect(answer.body.length).toBeLessThan(plain.body.length / 2);
     expect(decode(answer.body).equals(plain.body)).toBe(true);
   });
 

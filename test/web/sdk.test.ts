@@ -193,12 +193,12 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await modal.getByText('This page is for the environment development').waitFor();
   });
 
-  test('works as the README embeds it', async () => {
-    const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
-    const [, server = ''] = /```js\n(\/\/ gatehouse-token\.mjs.*?)```/s.exec(readme) ?? [];
-    const [, html = ''] = /```html\n(.*?)```/s.exec(readme) ?? [];
+  test('works as docs/embedding.md embeds it', async () => {
+    const guide = readFileSync(resolve(import.meta.dirname, '../../docs/embedding.md'), 'utf8');
+    const [, server = ''] = /```js\n(\/\/ gatehouse-token\.mjs.*?)```/s.exec(guide) ?? [];
+    const [, html = ''] = /```html\n(.*?)```/s.exec(guide) ?? [];
     const address = /src="(http[^"]*)\/sdk\.js"/.exec(html)?.[1] ?? '';
-    // The browser's proxy maps the address of the README to the Gatehouse of this test.
+    // The browser's proxy maps the address of the page to the Gatehouse of this test.
     await using gatehouse = await startService({
       catalogFolder: web.catalogFolder,
       env: { GATEHOUSE_PUBLIC_URL: address },

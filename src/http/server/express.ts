@@ -113,7 +113,7 @@ export function mountNotFound(context: Context, app: Express): void {
   app.use((_req: Request, res: Response) => {
     const refusal = new GatehouseError(
       'not_found',
-      'There is nothing at this address. The reference is at /docs.',
+      'There is nothing at this address. The documentation is at /docs.',
     );
     refuse(context, { res, visit: visitOf(res, '(none)') }, refusal);
   });
