@@ -25,7 +25,7 @@ import type { Environment } from '../store/environments.ts';
 import { secretValues } from '../upstream/authentication.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
-import type { Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
 import { isDenial, outcomeOf } from './call-outcome.ts';
 import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
@@ -119,6 +119,8 @@ interface Facts {
   secretsUsed?: () => readonly Secret[];
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
+  /** Requests to the app. */
+  attempts: Attempt[];
 }
 
 /**
@@ -136,7 +138,7 @@ export function executeAction(context: ExecuteContext, request: ExecuteRequest):
 
 async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const started = performance.now();
-  const facts: Facts = {};
+  const facts: Facts = { attempts: [] };
   const recordEnd = (error?: GatehouseError, result?: ExecuteResult) =>
     record(context, request, { facts, durationMs: performance.now() - started, error, result });
   try {
@@ -195,6 +197,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     onChanged: request.onChanged,
     onWait: request.onWait,
     onQuestion: request.onQuestion,
+    onAttempt: (attempt) => facts.attempts.push(attempt),
     trace: request.trace,
     answers: request.answers,
     files: fileStoreOf(context, request),
@@ -378,6 +381,7 @@ async function record(
     errorCode: error?.code,
     upstreamStatus: facts.upstreamStatus,
     durationMs,
+    attempts: facts.attempts,
   };
   const { environment, connectorId, actionId } = request;
   countAction(telemetry, facts.action ?? catalog.action(environment, connectorId, actionId), execution);

@@ -7,6 +7,7 @@ import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables, DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import { boundTo } from '../store/sealed-columns.ts';
+import type { Attempt } from '../upstream/upstream-call.ts';
 import { createPayloadPolicy, type Payload, type PayloadPolicy } from './payloads.ts';
 import { deleteOldRows } from './execution-retention.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
@@ -29,6 +30,8 @@ export interface Execution {
   /** HTTP status of the third party's last answer. */
   upstreamStatus: number | undefined;
   durationMs: number;
+  /** Requests to the app, in their order. */
+  attempts: readonly Attempt[];
 }
 
 /**
@@ -56,6 +59,8 @@ const RETRY_MS = SECOND;
 const ROWS_AT_ONCE = 64;
 /** Maximum number of waiting rows while the store fails. Beyond it the oldest are dropped, which is logged. */
 const MAX_WAITING = 10_000;
+/** Maximum number of requests that a row names. A list with a read for each record can have more. */
+const MAX_ATTEMPTS = 100;
 /** `last_used_at` is written once in this time per credential, not per call. */
 const USED_MS = MINUTE;
 const MAX_USED = 10_000;
@@ -187,7 +192,19 @@ function toRow(execution: Execution, now: number): Row {
     error_code: execution.errorCode ?? null,
     upstream_status: execution.upstreamStatus ?? null,
     duration_ms: Math.round(execution.durationMs),
+    attempts: attemptsText(execution.attempts),
   };
+}
+
+/** Returns what a row says of several requests. A single one is described by the status and duration of the call. */
+function attemptsText(attempts: readonly Attempt[]): string | null {
+  if (attempts.length < 2) return null;
+  const kept = attempts.slice(0, MAX_ATTEMPTS).map(({ waitMs, durationMs, ...attempt }) => ({
+    ...attempt,
+    waitMs: Math.round(waitMs),
+    durationMs: Math.round(durationMs),
+  }));
+  return JSON.stringify(kept);
 }
 
 /** An id that needs no cleaning: short, and without the prefix of a token. */

@@ -159,7 +159,7 @@ export function readCall(
   action: Action,
   { read, names }: { read: EachRead; names: JsonObject },
 ): UpstreamCall {
-  const { connector, credential, files, signal, trace } = call;
+  const { connector, credential, files, signal, trace, onAttempt } = call;
   const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
   const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
   const input = Object.fromEntries(
@@ -168,7 +168,7 @@ export function readCall(
   const faults = checkInput(action, input);
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${action.actionId}, which is read for this,`);
-  return { connector, action, credential, files, input, signal, trace };
+  return { connector, action, credential, files, input, signal, trace, onAttempt };
 }
 
 /** Converts an id to the type of its parameter, because apps return numbers where they accept texts, and vice versa. */

@@ -15,6 +15,8 @@ export interface ExecutionRecord {
   errorCode: string | null;
   upstreamStatus: number | null;
   durationMs: number;
+  /** The requests to the app, where there were several. Lists leave them out. */
+  attempts?: { actionId: string; status?: number; errorCode?: string; waitMs: number; durationMs: number }[];
 }
 
 interface CallCounts {

@@ -15,3 +15,8 @@ export async function executionPayloads(tx: Tx): Promise<void> {
   await index(tx, 'execution_payloads', ['user_id']);
   await index(tx, 'execution_payloads', ['expires_at']);
 }
+
+/** Adds the requests to the app that a call made, where it made several. */
+export async function attemptsOfExecutions(tx: Tx): Promise<void> {
+  await tx.schema.alterTable('executions').addColumn('attempts', 'text').execute();
+}

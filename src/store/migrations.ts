@@ -28,7 +28,7 @@ import { countedStates } from './migration-metrics.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
-import { executionPayloads } from './migration-payloads.ts';
+import { attemptsOfExecutions, executionPayloads } from './migration-payloads.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
@@ -82,4 +82,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'audit chains', up: auditChains },
   { name: 'execution payloads', up: executionPayloads },
   { name: 'console sessions', up: consoleSessions },
+  { name: 'attempts of executions', up: attemptsOfExecutions },
 ];

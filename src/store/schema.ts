@@ -262,6 +262,8 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     error_code: string | null;
     upstream_status: number | null;
     duration_ms: number;
+    /** Requests to the app as JSON, where there were several; see Attempt. */
+    attempts: string | null;
   };
   execution_payloads: {
     execution_id: string;

@@ -38,6 +38,7 @@ const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 export async function callUpstream(context: UpstreamContext, call: UpstreamCall): Promise<UpstreamAnswer> {
   const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
   const deadline = context.clock.now() + seconds * SECOND;
+  let waitingSince = performance.now();
   for (let tries = 1; ; tries++) {
     const release = await context.throttle.enter(call, deadline);
     let answer: UpstreamAnswer | undefined;
@@ -51,7 +52,14 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
     } finally {
       release();
     }
-    countAttempt(context.telemetry, call, { answer, failure, durationMs: performance.now() - startedAt });
+    const endedAt = performance.now();
+    noteAttempt(context.telemetry, call, {
+      answer,
+      failure,
+      waitMs: startedAt - waitingSince,
+      durationMs: endedAt - startedAt,
+    });
+    waitingSince = endedAt;
     const waitMs = answer ? waitAfter(context, call, { answer, tries }) : waitAfterFailure(failure, tries);
     const again =
       waitMs !== undefined &&
@@ -79,17 +87,23 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
   }
 }
 
-function countAttempt(
+interface EndOfAttempt {
+  answer: UpstreamAnswer | undefined;
+  failure: unknown;
+  waitMs: number;
+  durationMs: number;
+}
+
+/** Counts a request to the app, and reports it to the caller. */
+function noteAttempt(
   { upstreamAttempts, upstreamDuration, upstreamRateLimited }: Metrics,
   call: UpstreamCall,
-  {
-    answer,
-    failure,
-    durationMs,
-  }: { answer: UpstreamAnswer | undefined; failure: unknown; durationMs: number },
+  { answer, failure, waitMs, durationMs }: EndOfAttempt,
 ): void {
   const { connectorId } = call.connector;
-  upstreamAttempts.count(connectorId, answer ? String(answer.status) : publicError(failure).code);
+  const end = answer ? { status: answer.status } : { errorCode: publicError(failure).code };
+  call.onAttempt?.({ actionId: call.action.actionId, ...end, waitMs, durationMs });
+  upstreamAttempts.count(connectorId, String(end.status ?? end.errorCode));
   upstreamDuration.observe(durationMs / SECOND, connectorId);
   if (answer && failureOf(call, answer) === 'upstream_rate_limited') upstreamRateLimited.count(connectorId);
 }

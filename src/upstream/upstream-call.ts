@@ -51,6 +51,18 @@ export interface Following {
   onEnded(): void;
 }
 
+/** One request of a call to its app: the first, a repetition, or a further read or step. */
+export interface Attempt {
+  actionId: string;
+  /** HTTP status of the answer; absent when there was none. */
+  status?: number;
+  /** Why there was no answer. */
+  errorCode?: string;
+  /** Time before the request: in the queue of the app's limits, and between repetitions. */
+  waitMs: number;
+  durationMs: number;
+}
+
 /** One call of an action to its third party. */
 export interface UpstreamCall extends Notices {
   connector: Connector;
@@ -66,6 +78,8 @@ export interface UpstreamCall extends Notices {
   /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Called after each request to the app. */
+  onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** Headers of the call's trace, which are sent to the app. */
   trace?: TraceHeaders | undefined;
   /** Members of the body besides the input: the client's answers to the questions of an earlier answer. */

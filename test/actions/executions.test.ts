@@ -53,6 +53,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     errorCode: undefined,
     upstreamStatus: 200,
     durationMs: 12.6,
+    attempts: [],
     ...changes,
   });
   const count = async () => (await store.db.selectFrom('executions').select('execution_id').execute()).length;
@@ -105,6 +106,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
       error_code: 'restricted',
       upstream_status: null,
       duration_ms: 13,
+      attempts: null,
     });
   });
 

@@ -122,6 +122,7 @@ function Story({ call }: { call: ExecutionRecord }) {
             : call.outcome === 'succeeded'
               ? 'The action needed no HTTP answer of an app.'
               : 'It gave no HTTP answer.'}
+          <Attempts call={call} />
         </Step>
       )}
       <Step
@@ -137,6 +138,22 @@ function Story({ call }: { call: ExecutionRecord }) {
         )}
         .
       </Step>
+    </ol>
+  );
+}
+
+/** The requests to the app, where there were several: repetitions, and further reads and steps. */
+function Attempts({ call: { attempts = [] } }: { call: ExecutionRecord }) {
+  if (attempts.length === 0) return null;
+  return (
+    <ol className="attempts">
+      {attempts.map(({ actionId, status, errorCode, waitMs, durationMs }, index) => (
+        <li key={index}>
+          <span className="mono">{actionId}</span>: {status ?? errorCode ?? 'no answer'} in{' '}
+          {duration(durationMs)}
+          {waitMs >= 1 && `, after a wait of ${duration(waitMs)}`}
+        </li>
+      ))}
     </ol>
   );
 }

@@ -33,6 +33,17 @@ const execution = z
   })
   .meta({ id: 'Execution', description: 'One call of an action.' });
 
+/** The content of `attempts` of a row. */
+const attempts = z.array(
+  z.object({
+    actionId: z.string(),
+    status: z.int().optional().meta({ description: 'HTTP status of the answer; absent without one.' }),
+    errorCode: z.string().optional(),
+    waitMs: z.int().meta({ description: 'Milliseconds of waiting before the request: limits and retries.' }),
+    durationMs: z.int(),
+  }),
+);
+
 export const listExecutionsRoute = defineRoute({
   method: 'GET',
   path: '/api/executions',
@@ -84,15 +95,19 @@ export const getExecutionRoute = defineRoute({
     status: 200,
     description: 'The execution.',
     schema: execution
-      .extend({ input: z.unknown().optional(), output: z.unknown().optional() })
-      .meta({ id: 'ExecutionDetails', description: 'One call of an action, with its payload.' }),
+      .extend({
+        attempts,
+        input: z.unknown().optional(),
+        output: z.unknown().optional(),
+      })
+      .meta({ id: 'ExecutionDetails', description: 'One call of an action, with its requests and payload.' }),
   },
   errors: ['execution_not_found'],
   async handler({ context, caller, params: { executionId } }) {
     const row = await findExecution(context.db, caller.environment, executionId);
     if (row) {
       const payload = holdsScope(caller, 'payloads:read') ? await findPayload(context, executionId) : {};
-      return { body: { ...view(row), ...payload } };
+      return { body: { ...view(row), attempts: attemptsOf(row), ...payload } };
     }
     throw new GatehouseError(
       'execution_not_found',
@@ -100,6 +115,10 @@ export const getExecutionRoute = defineRoute({
     );
   },
 });
+
+function attemptsOf(row: Tables['executions']): z.infer<typeof attempts> {
+  return row.attempts === null ? [] : attempts.parse(JSON.parse(row.attempts));
+}
 
 function view(row: Tables['executions']): z.input<typeof execution> {
   return {

@@ -96,6 +96,26 @@ describe('steps that follow a request', () => {
     expect(headers[0]).not.toContain(CANARY);
   });
 
+  test('an execution names each request to the app, with repetitions', async () => {
+    files.handler = (_req, res) =>
+      void res.writeHead(200, { 'content-type': 'application/json' }).end('[{"id":1}]');
+    const states = [503, 200];
+    app.answer = ({ path }): AppAnswer =>
+      path === '/reports'
+        ? { status: 202, body: { id: 'j1' } }
+        : { status: states.shift() ?? 200, body: { state: 'done', address: `${files.origin}/f` } };
+    expect((await app.execute('run_report', { kind: 'sales' })).status).toBe(200);
+    await app.service.context.executions.flush();
+    const list = await app.service.call('GET', '/api/executions?actionId=run_report&limit=1');
+    const read = await app.service.call('GET', `/api/executions/${list.text('data.0.executionId')}`);
+    const took = { waitMs: expect.any(Number), durationMs: expect.any(Number) };
+    expect(read.at('attempts')).toEqual([
+      { actionId: 'run_report', status: 202, ...took },
+      { actionId: 'get_job', status: 503, ...took },
+      { actionId: 'get_job', status: 200, ...took },
+    ]);
+  });
+
   test('a job that fails ends the call with the words of the app', async () => {
     jobs('queued', 'failed');
     const failed = await app.execute('run_report', { kind: 'sales' });
