@@ -963,6 +963,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/connect/portal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the user of the JWT and the branding of the portal */
+        get: operations["getPortal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connect/portal/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the accounts of the user of the JWT, with their apps */
+        get: operations["listPortalAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connect/portal/accounts/{credentialId}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Test an account at its app, as the user of the JWT */
+        post: operations["checkAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connect/portal/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the webhook subscriptions to the accounts of the user of the JWT */
+        get: operations["listPortalSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connect/portal/subscriptions/{subscriptionId}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a subscription of the user of the JWT
+         * @description As `GET /webhooks/{subscriptionId}/deliveries`, without the answers of the receiver.
+         */
+        get: operations["listPortalDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connect/portal/subscriptions/{subscriptionId}/deliveries/{deliveryId}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again, as the user of the JWT
+         * @description As `POST /webhooks/{subscriptionId}/deliveries/{deliveryId}/replay`.
+         */
+        post: operations["replayPortalDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/oauth/callback/{connectorId}": {
         parameters: {
             query?: never;
@@ -2915,6 +3023,150 @@ export interface components {
             result?: components["schemas"]["ConnectResult"];
             /** @description The secret part of the link. */
             link: string;
+        };
+        /** @description A connected account with its app. */
+        PortalAccount: {
+            /** @description Id of a stored credential. */
+            credentialId: string;
+            /** @description Equal to credentialId. */
+            connectionId: string;
+            /** @description Id of an end user. */
+            userId: string;
+            /** @description Id of a connector, such as `shopify`. */
+            connectorId: string;
+            type: string;
+            name: string;
+            /** @enum {string} */
+            state: "active" | "needs_reconnect" | "revoked";
+            /** @description The reason when it is not active. */
+            reason?: string;
+            /** @description Message of the app about the reason. */
+            appMessage?: string;
+            /** @description OAuth scopes that the user has granted. */
+            scopes?: string[];
+            /** @description The account at the app; absent when the app does not name it. */
+            account?: {
+                /** @description Id of the account at the app. */
+                id: string;
+                /** @description Name of the account at the app. */
+                name?: string;
+            };
+            /** @description Whether calls that name no credential use this one. */
+            default: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updatedAt: string;
+            /** @description Up to a minute late. */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Expiry of the access token. Gatehouse renews the token earlier.
+             */
+            expiresAt?: string;
+            /** @description Consecutive failed renewals of the access token; absent when the last one succeeded. */
+            refreshFailures?: number;
+            /** @description The app. Its `iconUrl` is null when its connector was removed. */
+            app: {
+                name: string;
+                /** @description Address of the icon. */
+                iconUrl: string | null;
+            };
+        };
+        /** @description A webhook subscription, as its user sees it. */
+        PortalSubscription: {
+            /** @description Id of a webhook subscription. */
+            subscriptionId: string;
+            /** @description Subject of the events, such as `commerce/orders`. */
+            scope: string;
+            /** @description Event types to deliver. */
+            events: string[];
+            /** @enum {string} */
+            status: "active" | "disabled";
+            /** @description The reason that it is disabled, or that its backfill is incomplete. */
+            reason?: string;
+            /**
+             * @description `native`: by webhooks of the app. `polling`: by polls of the app.
+             * @enum {string}
+             */
+            source?: "native" | "polling";
+            /** @description Error of the last call to its app, so events may be missing. Absent once a poll succeeds. */
+            sourceReason?: string;
+            /** @description Time since which every attempt failed. */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            createdAt: string;
+            /** @description Id of a connection. It equals the credentialId. */
+            connectionId: string;
+            /** @description Name of the account. */
+            account: string;
+            /** @description The app. Its `iconUrl` is null when its connector was removed. */
+            app: {
+                name: string;
+                /** @description Address of the icon. */
+                iconUrl: string | null;
+            };
+            /** @description Host that receives the deliveries. */
+            receiver: string;
+        };
+        /** @description A delivery with its attempts, as its user sees it. */
+        PortalDelivery: {
+            /** @description Sent as webhook-id, the same on every attempt. */
+            deliveryId: string;
+            /** @description Id of a webhook subscription. */
+            subscriptionId: string;
+            /** @description Subject of the events, such as `commerce/orders`. */
+            scope: string;
+            /** @description Type of the event. */
+            event: string;
+            /** @description Id of the unified record. */
+            recordId: string;
+            /** @description Number of the delivery in its subscription. */
+            sequence: number;
+            /** @enum {string} */
+            status: "waiting" | "succeeded" | "dead" | "cancelled";
+            /** @description Number of attempts so far. */
+            attemptCount: number;
+            /** @description HTTP status of the last answer. */
+            lastStatus: number | null;
+            /** @description Why the last attempt failed: status, redirect, timeout, blocked_address, dns, refused, reset, tls, protocol or unreachable. */
+            lastError: string | null;
+            /** @description Null during an attempt and after the last one. */
+            nextAttemptAt: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updatedAt: string;
+            /** @description Number of attempts so far. */
+            attempts: {
+                /** @description Number of the attempt, from 1. */
+                number: number;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
+                at: string;
+                /** @description Duration in milliseconds. */
+                durationMs: number;
+                status: number | null;
+                /** @description Sentence that names the fault and its fix; null when there was no error. */
+                error: string | null;
+            }[];
         };
         /** @description A postal address. */
         Address: {
@@ -7094,6 +7346,8 @@ export interface operations {
                     data?: {
                         [key: string]: unknown;
                     };
+                    /** @description Origin of the page that chose for the user, in a window of its own. Must be one of `origins` of the settings. */
+                    page?: string;
                 };
             };
         };
@@ -7292,6 +7546,229 @@ export interface operations {
                         message: string;
                         /** @description Id of a stored credential. */
                         credentialId: string;
+                    };
+                };
+            };
+        };
+    };
+    getPortal: {
+        parameters: {
+            query?: {
+                /** @description Environment of the page, which must be the one of the JWT. */
+                environment?: "development" | "production";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user, and whether there are subscriptions to show. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The end user. */
+                        user: {
+                            /** @description Name of the user in your application. */
+                            username: string;
+                        };
+                        /** @description Name, logo and colour of the application. */
+                        branding: {
+                            /** @description Name of the application. */
+                            name: string;
+                            /**
+                             * Format: uri
+                             * @description Address of the logo.
+                             */
+                            logoUrl?: string;
+                            /** @description Colour of buttons, `#rrggbb`. */
+                            color?: string;
+                        };
+                        /** @description Whether the user has webhook subscriptions. */
+                        hasSubscriptions: boolean;
+                    };
+                };
+            };
+        };
+    };
+    listPortalAccounts: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of credentials with their apps, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["PortalAccount"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
+    checkAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a stored credential. */
+                credentialId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credential with its state after the test. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "credentialId": "cred_4mTq8Zc1VbN6xKp2RwLd7F",
+                     *       "connectionId": "cred_4mTq8Zc1VbN6xKp2RwLd7F",
+                     *       "userId": "usr_4mTq8Zc1VbN6xKp2RwLd7F",
+                     *       "connectorId": "sandbox",
+                     *       "type": "api_key",
+                     *       "name": "Demo shop",
+                     *       "state": "active",
+                     *       "reason": "The app refused the key.",
+                     *       "appMessage": "text",
+                     *       "scopes": [
+                     *         "read_orders"
+                     *       ],
+                     *       "account": {
+                     *         "id": "acct_1042",
+                     *         "name": "Demo shop"
+                     *       },
+                     *       "default": true,
+                     *       "createdAt": "2026-03-01T12:00:00.000Z",
+                     *       "updatedAt": "2026-03-01T12:00:00.000Z",
+                     *       "lastUsedAt": "2026-03-01T12:00:00.000Z",
+                     *       "expiresAt": "2026-03-01T12:00:00.000Z",
+                     *       "refreshFailures": 0,
+                     *       "checked": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CheckedCredential"];
+                };
+            };
+        };
+    };
+    listPortalSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["PortalSubscription"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
+    listPortalDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+                status?: "waiting" | "succeeded" | "dead" | "cancelled";
+                /** @description Only this delivery. */
+                deliveryId?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a webhook subscription. */
+                subscriptionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["PortalDelivery"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
+    replayPortalDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a webhook subscription. */
+                subscriptionId: string;
+                /** @description Id of a delivery. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery is due as soon as the subscription allows. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id of a delivery. */
+                        deliveryId: string;
                     };
                 };
             };

@@ -107,10 +107,18 @@ export async function createCredential(context: ChangeContext, input: NewCredent
 
 const ORDER: ListOrder = { columns: { created_at: 'whole', credential_id: 'id' }, direction: 'asc' };
 
+interface CredentialFilter extends PageRequest {
+  environment: Environment;
+  userId: string;
+  connectorId?: string | undefined;
+  /** Only these, of those that the user has. */
+  credentialIds?: readonly string[];
+}
+
 /** Returns a page of a user's credentials, oldest first, and the position where it ends. */
 export async function listCredentials(
   db: DbOrTx,
-  filter: PageRequest & { environment: Environment; userId: string; connectorId?: string | undefined },
+  filter: CredentialFilter,
 ): Promise<PageEnd & { credentials: Credential[] }> {
   let query = db
     .selectFrom('credentials')
@@ -118,6 +126,7 @@ export async function listCredentials(
     .where('user_id', '=', filter.userId)
     .where('environment', '=', filter.environment);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
+  if (filter.credentialIds) query = query.where('credential_id', 'in', filter.credentialIds);
   const { rows: credentials, ...end } = await readPage(query, ORDER, filter);
   return { credentials: credentials.map(toCredential), ...end };
 }

@@ -16,7 +16,8 @@ export const SCOPES = {
   'oauth-apps:read': 'Read the OAuth apps of connectors, never their secrets',
   'oauth-apps:write': 'Set and delete the OAuth apps of connectors',
   'connect:write': 'Create links that connect accounts',
-  'connect:use': 'Connect and disconnect the user’s own accounts',
+  'connect:use':
+    'Connect and disconnect the user’s own accounts, and see and replay the deliveries of their events',
   'actions:execute': 'Run actions on behalf of end users',
   'files:read': 'Read files of end users',
   'files:write': 'Store and delete files of end users',

@@ -39,6 +39,8 @@ const firstAttemptText = z.strictObject({
 export interface DeliveryFilter extends PageRequest {
   subscriptionId: string;
   status?: Tables['deliveries']['status'] | undefined;
+  /** Only this delivery, if the subscription has it. */
+  deliveryId?: string | undefined;
 }
 
 /**
@@ -64,10 +66,11 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
 }
 
 /** Selects the newest deliveries, up to the last one that the page may show. */
-function newestOf(db: DbOrTx, { subscriptionId, status, ...page }: DeliveryFilter) {
+function newestOf(db: DbOrTx, { subscriptionId, status, deliveryId, ...page }: DeliveryFilter) {
   const all = db
     .selectFrom('deliveries')
     .where('subscription_id', '=', subscriptionId)
+    .$if(deliveryId !== undefined, (query) => query.where('delivery_id', '=', deliveryId ?? ''))
     .where(afterCursor(ORDER, page));
   const newest = all
     .selectAll()

@@ -1,7 +1,7 @@
 import type { Answer, AppView, Call, ConnectedAccount, Problem, Session } from './api.ts';
 import { h, icon } from './dom.ts';
 import type { Frame } from './frame.ts';
-import { badged, drawStatement, pairOf } from './screens.ts';
+import { badged, drawNotice, drawStatement, pairOf, type Notice } from './screens.ts';
 import { failureText, texts } from './page-texts.ts';
 
 interface Accounts {
@@ -18,10 +18,13 @@ interface Accounts {
   failed(problem: Problem): void;
 }
 
-/** The result of a change, as a line above the list. */
-interface Notice {
-  text: string;
-  bad?: boolean;
+interface Disconnection {
+  app: { name: string; iconUrl: string | null };
+  /** Name of the account. */
+  name: string;
+  brand: string;
+  disconnect(): void;
+  cancel(): void;
 }
 
 /** Shows the user's accounts of one app, with their actions. Without any account it shows the form of a first one. */
@@ -82,11 +85,6 @@ function drawAccounts(accounts: Accounts, found: ConnectedAccount[], notice?: No
   );
 }
 
-function drawNotice({ text, bad = false }: Notice): HTMLElement {
-  if (!bad) return h('p', { class: 'notice', role: 'status' }, icon('check'), h('span', {}, text));
-  return h('p', { class: 'alert notice', role: 'alert' }, icon('warning'), h('span', {}, text));
-}
-
 function drawAccount(accounts: Accounts, account: ConnectedAccount, several: boolean): HTMLElement {
   const { name } = account;
   const healthy = account.state === 'active';
@@ -145,16 +143,22 @@ function confirmDisconnect(accounts: Accounts, account: ConnectedAccount): void 
     void remove(accounts, account);
   };
   const cancel = (): void => void showAccounts(accounts);
-  const screen = drawStatement({
+  const { name } = account;
+  const screen = drawDisconnect({ app, name, brand: session.branding.name, disconnect, cancel });
+  frame.show(screen, { back: cancel, backLabel: texts.backToAccounts });
+}
+
+/** Draws the question before an account is disconnected. */
+export function drawDisconnect({ app, name, brand, disconnect, cancel }: Disconnection): HTMLElement {
+  return drawStatement({
     figure: badged(app, 'bad'),
-    title: texts.disconnectTitle(account.name),
-    lead: texts.disconnectLead(session.branding.name, app.name),
+    title: texts.disconnectTitle(name),
+    lead: texts.disconnectLead(brand, app.name),
     actions: [
       { label: texts.disconnect, run: disconnect, danger: true },
       { label: texts.cancel, run: cancel },
     ],
   });
-  frame.show(screen, { back: cancel, backLabel: texts.backToAccounts });
 }
 
 async function remove(accounts: Accounts, account: ConnectedAccount): Promise<void> {

@@ -1,7 +1,6 @@
 import { drawAccount } from './account.ts';
 import { drawAccountChoice } from './draw-account-choice.ts';
 import {
-  BASE,
   isOver,
   type AccountOffer,
   type AppView,
@@ -13,8 +12,10 @@ import {
 } from './api.ts';
 import { awaitConsent } from './consent.ts';
 import { canKeep } from './draft.ts';
+import { linkAddress } from './consent-window.ts';
 import type { Frame } from './frame.ts';
 import type { Start } from './messages.ts';
+import { BASE } from './page-call.ts';
 import type { Action } from './screens.ts';
 import type { ConnectionResult } from './sdk-types.ts';
 import { texts } from './page-texts.ts';
@@ -83,7 +84,7 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
           session: on,
           app,
           choice,
-          address: addressOf(on, choice),
+          address: linkAddress(BASE, on, choice),
           elsewhere: () => elsewhere(on, app, choice),
           leave,
         },
@@ -126,8 +127,8 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
     const which = account ? { credentialId: account.credentialId } : { app: app.connectorId };
     const options = { environment, ...which, returnTo, state };
     const answer = returns ? await makeSession(call, options) : undefined;
-    if (!answer?.ok) return { label: texts.blockedTab(app.name), href: addressOf(on, choice) };
-    const url = addressOf(answer.value, choice);
+    if (!answer?.ok) return { label: texts.blockedTab(app.name), href: linkAddress(BASE, on, choice) };
+    const url = linkAddress(BASE, answer.value, choice);
     const go = (): void => {
       ends.keep?.(state);
       tell({ gatehouse: 'redirect', url });
@@ -140,9 +141,4 @@ type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credent
 
 export function makeSession(call: Call, input: StartInput) {
   return call<Session>('POST', '/connect/sessions', { body: input });
-}
-
-/** Returns the session's link on this origin. The choice is after the #, which no server sees. */
-function addressOf({ link = '' }: Session, { connectorId, type }: Choice): string {
-  return `${BASE}/connect/s/${link.split('/').at(-1)}#${connectorId}/${type}`;
 }

@@ -149,38 +149,3 @@ export type Call = <T>(
   path: string,
   sent?: { body?: object; last?: boolean },
 ) => Promise<Answer<T>>;
-
-/** Address of the service: this file is below `{public_url}/connect/assets/…/`. */
-export const BASE = new URL('../../..', import.meta.url).href.replace(/\/$/, '');
-
-/** Returns a function that calls with the user's JWT, or without one with this browser's cookie. */
-export function caller(token?: string): Call {
-  return async (method, path, { body, last = false } = {}) => {
-    const headers = new Headers();
-    if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-    if (method !== 'GET') headers.set('Content-Type', 'application/json');
-    if (path.startsWith('/workflows/')) headers.set('x-api-version', '2025-09');
-    try {
-      const response = await fetch(BASE + path, {
-        method,
-        headers,
-        ...(method !== 'GET' ? { body: JSON.stringify(body ?? {}) } : {}),
-        // `keepalive` sends the last request of a page that goes away.
-        keepalive: last,
-      });
-      const answer = await response.json();
-      if (response.ok) return { ok: true, value: answer };
-      return {
-        ok: false,
-        problem: {
-          code: answer.code,
-          message: answer.error,
-          faults: answer.details?.faults ?? [],
-          appText: answer.details?.message,
-        },
-      };
-    } catch {
-      return { ok: false, problem: { code: 'unreachable', message: '', faults: [] } };
-    }
-  };
-}

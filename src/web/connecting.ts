@@ -20,7 +20,7 @@ const LASTING = new Set(['unauthorized', 'token_expired', 'forbidden', 'user_not
 
 /** The purpose of a connection, and what follows it. */
 export interface Purpose {
-  input: Pick<Start, 'app' | 'category' | 'connectors'>;
+  input: Pick<Start, 'app' | 'category' | 'connectors'> & { credentialId?: string };
   /** Whether the modal first shows the connected accounts and their actions. */
   manages?: boolean;
   /** Reports the latest result, good or bad; undefined when the flow starts again. */
@@ -73,7 +73,7 @@ export function createConnecting(
       choose: (app) => void open(on, app),
       connected: manages ? connectedApps(call) : undefined,
     });
-    frame.show(drawList(on, apps));
+    frame.show(drawList(on, apps), { back, backLabel: texts.goBack });
   }
 
   /** Returns the way back from an app: to the apps, or to the previous screen. */

@@ -1,5 +1,6 @@
 import type { FieldSchema, Problem, AuthenticationType } from './api.ts';
 import { h, icon, newId } from './dom.ts';
+import { faultOf, inputType, tidy } from './field-rules.ts';
 import { texts } from './page-texts.ts';
 
 /** The fields of one authentication type, drawn from its inputSchema. */
@@ -25,10 +26,6 @@ interface Field {
   fault(): string | undefined;
   show(fault: string | undefined): void;
 }
-
-const MAX_CHARS = 10_000;
-// eslint-disable-next-line no-control-regex -- this pattern finds control characters
-const CONTROL = /[\u0000-\u001f\u007f]/;
 
 export function drawForm({
   inputSchema: { properties = {}, required = [] },
@@ -151,35 +148,4 @@ function reveal(control: HTMLElement, title: string): HTMLButtonElement {
     else control.classList.toggle('masked', !shown);
   });
   return button;
-}
-
-/**
- * Returns the input type, which selects a phone's keyboard. `url` and `email` would check by their own rules, so the
- * form is novalidate.
- */
-function inputType(format: string | undefined): string {
-  if (format === 'email') return 'email';
-  return format === 'uri' || format === 'hostname' ? 'url' : 'text';
-}
-
-/** Removes blanks around a pasted value, and reduces a whole address to its host where a host is required. */
-function tidy(text: string, { format }: FieldSchema): string {
-  const trimmed = text.trim();
-  return format === 'hostname' ? trimmed.replace(/^https?:\/\//i, '').replace(/\/.*$/, '') : trimmed;
-}
-
-function faultOf(
-  value: string,
-  schema: FieldSchema & { title: string },
-  required: boolean,
-): string | undefined {
-  const { faults } = texts;
-  if (value === '') return required ? faults.required(schema.title) : undefined;
-  if (value.length > (schema.maxLength ?? MAX_CHARS)) return faults.tooLong(schema.maxLength ?? MAX_CHARS);
-  if (schema.contentMediaType === undefined && CONTROL.test(value)) return faults.lines;
-  if (schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)) return undefined;
-  if (schema.format === 'hostname' || schema.format === 'uri' || schema.format === 'email') {
-    return faults[schema.format];
-  }
-  return faults.pattern(schema.title, schema.examples?.[0]);
 }

@@ -1,17 +1,10 @@
 import { drawAccount } from './account.ts';
 import { drawAccountChoice } from './draw-account-choice.ts';
-import {
-  caller,
-  type AccountOffer,
-  type AppView,
-  type Choice,
-  type Outcome,
-  type Problem,
-  type Session,
-} from './api.ts';
+import type { AccountOffer, AppView, Choice, Outcome, Problem, Session } from './api.ts';
 import { drawChooser } from './chooser.ts';
 import { drawFrame, type Frame } from './frame.ts';
 import { choiceOfOpener, notifyOpener } from './messages.ts';
+import { caller } from './page-call.ts';
 import { badged, drawList, drawLoading, drawStatement } from './screens.ts';
 import { failureText, texts } from './page-texts.ts';
 import type { ConnectionResult } from './sdk-types.ts';
@@ -36,14 +29,17 @@ export async function runLink(link: string): Promise<void> {
 
   const [connectorId, type] = location.hash.slice(1).split('/');
   const preset = session.connectors.find((app) => app.connectorId === connectorId);
-  const choice = await choiceOfOpener(session.sessionId);
+  const { choice, page } = (await choiceOfOpener(session.sessionId)) ?? {};
   const chosen = session.connectors.find((app) => app.connectorId === choice?.connectorId);
   if (choice && chosen) {
     frame.show(drawLoading(texts.opening(chosen.name), chosen));
-    const problem = await authorize(session, choice);
+    const problem = await authorize(session, choice, page);
     if (!problem) return undefined;
-    notifyOpener(session.sessionId, 'refused', problem);
-    return showFailure(frame, problem, { session, app: chosen });
+    // The service does not know the page that chose, so the user is asked.
+    if (page === undefined || problem.code !== 'forbidden') {
+      notifyOpener(session.sessionId, 'refused', { problem, page });
+      return showFailure(frame, problem, { session, app: chosen });
+    }
   }
   const only = session.connectors.length === 1 ? session.connectors[0] : preset;
   return only ? showAccount(frame, session, { app: only, type }) : showChooser(frame, session);
@@ -123,9 +119,14 @@ function showAccounts(frame: Frame, session: Session, offer: AccountOffer): void
   );
 }
 
-async function authorize({ sessionId }: Session, choice: Choice): Promise<Problem | undefined> {
+/** Goes to the app. `page`: origin of the page that chose for the user, if it is not ours. */
+async function authorize(
+  { sessionId }: Session,
+  choice: Choice,
+  page?: string,
+): Promise<Problem | undefined> {
   const path = `/connect/sessions/${sessionId}/authorize`;
-  const answer = await call<{ authorizationUrl: string }>('POST', path, { body: choice });
+  const answer = await call<{ authorizationUrl: string }>('POST', path, { body: { ...choice, page } });
   if (!answer.ok) return answer.problem;
   // The link is used now, so going back from the app leads to the page before it.
   location.replace(answer.value.authorizationUrl);

@@ -33,11 +33,15 @@ const OPENER_MS = 800;
  */
 export function startOf(leave: () => void): Promise<{ start: Start; tell: (message: object) => void }> {
   const { parent } = window;
+  let start: Start | undefined;
   return new Promise((resolve) => {
     window.addEventListener('message', ({ source, origin, data }) => {
       if (source !== parent) return;
       if (data?.gatehouse === 'start' && typeof data.token === 'string') {
+        start ??= data;
         resolve({ start: data, tell: (message) => parent.postMessage(message, origin) });
+      } else if (start && data?.gatehouse === 'token' && typeof data.token === 'string') {
+        start.token = data.token;
       } else if (data?.gatehouse === 'leave') {
         leave();
       }
@@ -47,20 +51,24 @@ export function startOf(leave: () => void): Promise<{ start: Start; tell: (messa
   });
 }
 
-/** Answers windows of our own origin that ask for the choice made here, for this session alone. */
+/**
+ * Answers windows of the service that ask for the choice made here, for this session alone.
+ * @param origin origin of the service; another one than ours where an application draws the steps itself.
+ */
 export function answerWindows(
   sessionId: string,
   choice: Choice,
   {
     signal,
+    origin,
     finished,
     refused,
-  }: { signal: AbortSignal; finished: () => void; refused: (problem: Problem) => void },
+  }: { signal: AbortSignal; origin: string; finished: () => void; refused: (problem: Problem) => void },
 ): void {
   window.addEventListener(
     'message',
-    ({ source, origin, data }) => {
-      if (origin !== location.origin || data?.sessionId !== sessionId) return;
+    ({ source, origin: from, data }) => {
+      if (from !== origin || data?.sessionId !== sessionId) return;
       if (data.gatehouse === 'which') {
         source?.postMessage({ gatehouse: 'this', sessionId, choice }, { targetOrigin: origin });
       } else if (data.gatehouse === 'finished') finished();
@@ -70,31 +78,43 @@ export function answerWindows(
   );
 }
 
+/** A choice of the page that opened this window. */
+interface OpenerChoice {
+  choice: Choice;
+  /** The page's origin; undefined for our own. The service decides whether that page may choose for the user. */
+  page: string | undefined;
+}
+
 /** Returns the choice that the opener made for this session, or undefined when there is none. */
-export function choiceOfOpener(sessionId: string): Promise<Choice | undefined> {
+export function choiceOfOpener(sessionId: string): Promise<OpenerChoice | undefined> {
   const opener: Window | null = window.opener;
   if (!opener) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const heard = new AbortController();
-    const end = (choice?: Choice) => {
+    const end = (found?: OpenerChoice) => {
       heard.abort();
-      resolve(choice);
+      resolve(found);
     };
     setTimeout(end, OPENER_MS);
     window.addEventListener(
       'message',
       ({ source, origin, data }) => {
-        if (source !== opener || origin !== location.origin) return;
-        if (data?.gatehouse === 'this' && data.sessionId === sessionId) end(data.choice);
+        if (source !== opener || data?.gatehouse !== 'this' || data.sessionId !== sessionId) return;
+        end({ choice: data.choice, page: origin === location.origin ? undefined : origin });
       },
       { signal: heard.signal },
     );
-    opener.postMessage({ gatehouse: 'which', sessionId }, location.origin);
+    // The opener has the link of this session already, so any origin may get its id.
+    opener.postMessage({ gatehouse: 'which', sessionId }, '*');
   });
 }
 
-/** Reports the state of this session to the opener. */
-export function notifyOpener(sessionId: string, gatehouse: 'finished' | 'refused', problem?: Problem): void {
+/** Reports the state of this session to the opener. `page`: its origin, if it is not ours. */
+export function notifyOpener(
+  sessionId: string,
+  gatehouse: 'finished' | 'refused',
+  { problem, page = location.origin }: { problem?: Problem; page?: string | undefined } = {},
+): void {
   const opener: Window | null = window.opener;
-  opener?.postMessage({ gatehouse, sessionId, problem }, location.origin);
+  opener?.postMessage({ gatehouse, sessionId, problem }, page);
 }

@@ -1,9 +1,10 @@
-import { caller, type AppView, type Session } from './api.ts';
+import type { AppView, Session } from './api.ts';
 import type { Modal } from './account-screen.ts';
 import { createConnecting } from './connecting.ts';
 import { drawFrame } from './frame.ts';
 import { createInstalling } from './install.ts';
 import { startOf } from './messages.ts';
+import { caller } from './page-call.ts';
 import { badged, drawFailure, drawLoading, drawStatement } from './screens.ts';
 import type { Connected, ConnectionResult, InstallationResult } from './sdk-types.ts';
 import { texts } from './page-texts.ts';
@@ -31,7 +32,7 @@ export async function runModal(environment: string): Promise<void> {
   });
   window.addEventListener('pagehide', () => void flow?.cancel());
   const { start, tell } = await startOf(() => void leave());
-  const call = caller(start.token);
+  const call = caller(() => start.token);
   const modal: Modal = { frame, call, environment, start, tell, leave: () => void leave() };
   const { app, category, connectors, workflowId } = start;
   flow =

@@ -36,7 +36,7 @@ export const texts = {
   askAgainTitle: (brand: string, app: string) => `${brand} wants to reconnect your ${app} account`,
   connectLead: (brand: string, app: string) => `${brand} will work with your ${app} account in your name.`,
   reconnectLead: (brand: string, account: string) =>
-    `${brand} lost its access to ${account}. Sign in to the same account again; everything that uses it goes on.`,
+    `${brand} renews its access to ${account}. Sign in to the same account again; everything that uses it goes on.`,
   connectAs: 'You connect as ',
   notYou: 'Not you? Then close this page.',
   ways: 'How do you want to connect?',

@@ -12,6 +12,9 @@ switch (document.body.dataset['page']) {
   case 'ended':
     await runEnded(new URLSearchParams(location.search));
     break;
+  case 'portal':
+    await (await import('./portal.ts')).runPortal(last);
+    break;
   default:
     await runLink(last);
 }

@@ -35,6 +35,17 @@ export function drawStatement({ figure, title, lead, actions = [] }: Statement):
   );
 }
 
+/** The result of a change, as a line above a list. */
+export interface Notice {
+  text: string;
+  bad?: boolean;
+}
+
+export function drawNotice({ text, bad = false }: Notice): HTMLElement {
+  if (!bad) return h('p', { class: 'notice', role: 'status' }, icon('check'), h('span', {}, text));
+  return h('p', { class: 'alert notice', role: 'alert' }, icon('warning'), h('span', {}, text));
+}
+
 export function drawLoading(label: string, app?: AppView): HTMLElement {
   return h(
     'section',
@@ -67,7 +78,11 @@ export function pairOf({ branding }: Session, app: AppView): HTMLElement {
 }
 
 /** Draws the app with a sign of its state; without an app only the sign. */
-export function badged(app: AppView | undefined, state: 'busy' | 'good' | 'bad'): HTMLElement {
+export function badged(
+  app: { iconUrl: string | null } | undefined,
+  state: 'busy' | 'good' | 'bad',
+): HTMLElement {
+  const iconUrl = app?.iconUrl ?? undefined;
   const sign =
     state === 'busy' ? h('span', { class: 'spinner' }) : icon(state === 'good' ? 'check' : 'warning');
   return h(
@@ -75,15 +90,15 @@ export function badged(app: AppView | undefined, state: 'busy' | 'good' | 'bad')
     { class: 'figure', 'aria-hidden': 'true' },
     h(
       'span',
-      { class: `tile ${app ? '' : 'bare'} ${state}` },
-      app && appIcon(app),
+      { class: `tile ${iconUrl === undefined ? 'bare' : ''} ${state}` },
+      iconUrl === undefined ? undefined : appIcon({ iconUrl }),
       h('span', { class: 'badge' }, sign),
     ),
   );
 }
 
-function appIcon(app: AppView): HTMLElement {
-  return h('img', { src: app.iconUrl, alt: '', width: '56', height: '56' });
+function appIcon({ iconUrl }: Pick<AppView, 'iconUrl'>): HTMLElement {
+  return h('img', { src: iconUrl, alt: '', width: '56', height: '56' });
 }
 
 function drawAction({ label, run, href, quiet, danger }: Action, index: number): HTMLElement {

@@ -2,7 +2,7 @@
  * Types of the Gatehouse browser SDK, served as `/sdk.d.ts`.
  *
  * As a script: `<script src="{public_url}/sdk.js"></script>` makes the global `Gatehouse`.
- * As a module: `import { setToken, authenticate, install, resume } from '{public_url}/sdk.mjs'`.
+ * As a module: `import { setToken, authenticate, install, manage, resume } from '{public_url}/sdk.mjs'`.
  */
 
 /** The result of connecting an account. Your server reads the credential by these ids. */
@@ -53,15 +53,36 @@ export interface AuthenticateOptions {
   callback?: (result: ConnectionResult) => void;
 }
 
+/** The changes that the user made in the portal. */
+export type ManageResult = Managed | NotConnected;
+
+export interface Managed {
+  success: true;
+  /** Ids of the accounts that were connected or reconnected. */
+  connected: string[];
+  /** Ids of the accounts that were disconnected. */
+  disconnected: string[];
+}
+
+export interface ManageOptions {
+  /** Called exactly once, when the portal is closed, with the value of the promise. */
+  callback?: (result: ManageResult) => void;
+}
+
 export interface TokenOptions {
   /** Environment of the token, for tokens of your own issuer, which do not name it: `development` or `production`. */
   environment?: 'development' | 'production';
+  /**
+   * Address of Gatehouse, for tokens of your own issuer where the SDK is part of your bundle. Default: the address that
+   * served the SDK, else the issuer of the token.
+   */
+  url?: string;
 }
 
 export interface Gatehouse {
   /**
    * Sets the user's JWT, which your server gets from `GET /2023-12/user/{userId}/token`. Call it again with a new
-   * token whenever you have one; a token is valid for an hour.
+   * token whenever you have one, also while a window is open; a token is valid for an hour.
    * @throws Error when it is not a JWT, or an API key.
    */
   setToken(token: string, options?: TokenOptions): void;
@@ -78,6 +99,12 @@ export interface Gatehouse {
    */
   install(options: InstallOptions): Promise<InstallationResult>;
   /**
+   * Opens the portal, in which the user sees, reconnects and disconnects accounts, connects others, and sees the
+   * deliveries of their events. Otherwise as `authenticate`.
+   * @throws Error when no token is set.
+   */
+  manage(options?: ManageOptions): Promise<ManageResult>;
+  /**
    * Reads the result of a redirect. Where the browser blocks the window of an app, the whole page goes there and
    * returns to its own address. Call this once when the page loads. After such a return it gives the result and cleans
    * the address; otherwise it returns undefined. After a return during an `install`, the modal opens again when a
@@ -87,14 +114,4 @@ export interface Gatehouse {
   resume(
     callback?: (result: ConnectionResult | InstallationResult) => void,
   ): ConnectionResult | Promise<InstallationResult> | undefined;
-}
-
-export declare const setToken: Gatehouse['setToken'];
-export declare const authenticate: Gatehouse['authenticate'];
-export declare const install: Gatehouse['install'];
-export declare const resume: Gatehouse['resume'];
-
-declare global {
-  /** Made by `/sdk.js`. */
-  const Gatehouse: Gatehouse;
 }

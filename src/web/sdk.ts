@@ -5,7 +5,9 @@ import type {
   Gatehouse,
   InstallationResult,
   Installed,
+  Managed,
   NotConnected,
+  TokenOptions,
 } from './sdk-types.ts';
 
 /*
@@ -26,10 +28,11 @@ const LEAVE_MS = 2_000;
 const STYLE = [
   ':host{all:initial}',
   'dialog{position:fixed;inset:0;margin:auto;padding:0;border:0;width:min(440px,100vw - 32px);height:min(680px,100dvh - 32px);max-width:none;max-height:none;overflow:hidden;border-radius:18px;background:#fff;color-scheme:light dark;box-shadow:0 0 0 1px rgb(15 23 42/.06),0 24px 64px -12px rgb(15 23 42/.35)}',
+  'dialog.wide{width:min(920px,100vw - 32px);height:min(780px,100dvh - 32px)}',
   'dialog::backdrop{background:rgb(15 23 42/.5)}',
   'iframe{display:block;width:100%;height:100%;border:0;color-scheme:light dark}',
   '@media(prefers-color-scheme:dark){dialog{background:#161b22;box-shadow:0 0 0 1px rgb(255 255 255/.1),0 24px 64px -12px #000}dialog::backdrop{background:rgb(0 0 0/.65)}}',
-  '@media(max-width:480px){dialog{width:100vw;height:100dvh;border-radius:0;box-shadow:none}}',
+  '@media(max-width:480px){dialog,dialog.wide{width:100vw;height:100dvh;border-radius:0;box-shadow:none}}',
   '@media(prefers-reduced-motion:no-preference){dialog[open]{animation:in .18s cubic-bezier(.2,.7,.3,1)}dialog[open]::backdrop{animation:fade .18s}@keyframes in{from{opacity:0;transform:translateY(8px) scale(.985)}}@keyframes fade{from{opacity:0}}}',
 ].join('');
 
@@ -51,21 +54,29 @@ let target: Target | undefined;
 let onToken: (() => void) | undefined;
 /** Ends the open modal. */
 let endOpen: (() => void) | undefined;
+/** Passes a newer token to the open modal. */
+let sendToken: ((token: string) => void) | undefined;
 
 export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
+  target = targetOf(token, options);
+  sendToken?.(token);
+  const proceed = onToken;
+  onToken = undefined;
+  proceed?.();
+};
+
+/** Returns what a token is for. @throws Error when it is not a JWT, or does not name its environment. */
+export function targetOf(token: string, { environment: named, url }: TokenOptions = {}): Target {
   const claims = claimsOf(token);
-  const environment = options.environment ?? claims['env'];
+  const environment = named ?? claims['env'];
   if (environment !== 'development' && environment !== 'production') {
     throw new Error(
       'Gatehouse.setToken: the token does not name its environment. For a token of an issuer of your own write ' +
         "setToken(token, { environment: 'production' }).",
     );
   }
-  target = { token, environment, url: addressOf(claims['iss']) };
-  const proceed = onToken;
-  onToken = undefined;
-  proceed?.();
-};
+  return { token, environment, url: url?.replace(/\/+$/, '') ?? addressOf(claims['iss']) };
+}
 
 export const authenticate: Gatehouse['authenticate'] = ({ app, category, callback } = {}) => {
   if (app !== undefined && category !== undefined) {
@@ -83,7 +94,10 @@ export const install: Gatehouse['install'] = ({ workflowId, callback }) => {
   return ask<Installed>('install', { workflowId }, callback);
 };
 
-type Choice = Pick<Start, 'app' | 'category' | 'workflowId' | 'resumed'>;
+export const manage: Gatehouse['manage'] = ({ callback } = {}) =>
+  ask<Managed>('manage', { page: 'portal' }, callback);
+
+type Choice = Pick<Start, 'app' | 'category' | 'workflowId' | 'resumed'> & { page?: 'portal' };
 
 /** Opens the modal for a choice. The callback is called once, with the value of the promise. */
 function ask<Good>(
@@ -150,7 +164,7 @@ function openModal<Good>(
 ): void {
   const { origin } = new URL(url);
   const state = newState();
-  const { host, dialog, frame } = drawDialog(choice, `${url}/connect/${environment}`);
+  const { host, dialog, frame } = drawDialog(choice, `${url}/${choice.page ?? 'connect'}/${environment}`);
   const before = document.activeElement;
   const page = document.documentElement.style;
   const { overflow, scrollbarGutter } = page;
@@ -169,6 +183,7 @@ function openModal<Good>(
     timer = setTimeout(() => finish(result), ms);
   };
   const send = (message: object) => frame.contentWindow?.postMessage(message, origin);
+  sendToken = (newer) => ready && send({ gatehouse: 'token', token: newer });
 
   function finish(result = outcome ?? failed('closed', 'The window was closed before it was done.')): void {
     if (signal.aborted) return;
@@ -176,6 +191,7 @@ function openModal<Good>(
     removal.disconnect();
     clearTimeout(timer);
     endOpen = undefined;
+    sendToken = undefined;
     dialog.close();
     host.remove();
     page.overflow = overflow;
@@ -241,7 +257,7 @@ function openModal<Good>(
 }
 
 /** Draws the dialog with the connect page inside, in a shadow root that no style of the page reaches. */
-function drawDialog({ workflowId }: Choice, address: string) {
+function drawDialog({ workflowId, page }: Choice, address: string) {
   const host = document.createElement('div');
   const root = host.attachShadow({ mode: 'open' });
   const sheet = new CSSStyleSheet();
@@ -249,7 +265,9 @@ function drawDialog({ workflowId }: Choice, address: string) {
   root.adoptedStyleSheets = [sheet];
   const dialog = document.createElement('dialog');
   dialog.ariaModal = 'true';
-  dialog.ariaLabel = workflowId ? 'Install a workflow' : 'Connect an account';
+  if (page) dialog.className = 'wide';
+  const about = workflowId ? 'Install a workflow' : 'Connect an account';
+  dialog.ariaLabel = page ? 'Your connections' : about;
   const frame = document.createElement('iframe');
   frame.title = dialog.ariaLabel;
   frame.referrerPolicy = 'no-referrer';

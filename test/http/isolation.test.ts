@@ -217,7 +217,9 @@ test('a subscription needs a connection of the caller’s environment and user',
 });
 
 describe('a subscription, with x-svc-userid', () => {
-  const ofSubscription = routes.filter(({ path }) => path.includes('{subscriptionId}'));
+  const ofSubscription = routes.filter(
+    (route) => takesKeys(route) && route.path.includes('{subscriptionId}'),
+  );
   let receiver: Receiver;
   let other: string;
   beforeAll(async () => {

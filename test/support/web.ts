@@ -52,6 +52,11 @@ export interface Web extends AsyncDisposable {
    * @returns the content of the modal.
    */
   install(page: Page, options: { workflowId: string }): Promise<FrameLocator>;
+  /**
+   * Calls `manage` there.
+   * @returns the content of the portal.
+   */
+  manage(page: Page): Promise<FrameLocator>;
   /** Makes a link for the user, as an application does. */
   link(wish?: object): Promise<string>;
   tidy(): Promise<void>;
@@ -108,6 +113,10 @@ export async function startWeb({
     },
     async install(page, options) {
       await page.evaluate(`install(${JSON.stringify(options)})`);
+      return page.frameLocator('iframe');
+    },
+    async manage(page) {
+      await page.evaluate('manage()');
       return page.frameLocator('iframe');
     },
     async link(wish = {}) {
@@ -191,6 +200,9 @@ globalThis.resumed = Gatehouse.resume((result) => called.push(result));
 if (resumed instanceof Promise) resumed.then((result) => promised.push(result));
 globalThis.connect = (options) => {
   Gatehouse.authenticate({ ...options, callback: (result) => called.push(result) }).then((result) => promised.push(result));
+};
+globalThis.manage = () => {
+  Gatehouse.manage({ callback: (result) => called.push(result) }).then((result) => promised.push(result));
 };
 globalThis.install = (options) => {
   Gatehouse.install({ ...options, callback: (result) => called.push(result) }).then((result) => promised.push(result));

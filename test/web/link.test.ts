@@ -120,7 +120,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     const page = await open(link);
     await page.getByRole('heading', { name: 'Northwind wants to reconnect your Sandbox account' }).waitFor();
     expect(await page.getByRole('main').textContent()).toContain(
-      'Northwind lost its access to Shop in Leeds.',
+      'Northwind renews its access to Shop in Leeds.',
     );
   });
 

@@ -1,12 +1,14 @@
 import type { WebFiles } from '../server/web-files.ts';
 
-/** The kind of connect page: in an application's modal, behind a link, or after a consent. */
-export type PageKind = 'modal' | 'link' | 'ended';
+/** The kind of page: in an application's modal, behind a link, after a consent, or the portal. */
+export type PageKind = 'modal' | 'link' | 'ended' | 'portal';
+/** The kinds that fill the frame of an application. */
+const FRAMED: ReadonlySet<PageKind> = new Set(['modal', 'portal']);
 
 /** Returns the HTML of the connect page, which only loads its files. Its content comes from the connect routes. */
 export function connectPage(kind: PageKind, base: string, { version, files }: WebFiles): string {
   const assets = `${base}/connect/assets/${version}`;
-  const modules = [...files.keys()].filter((name) => name.endsWith('.js') && !/^(sdk|page)\b/.test(name));
+  const modules = [...files.keys()].filter((name) => name.endsWith('.js') && isNeeded(name, kind));
   const preloads = modules.map((name) => `<link rel="modulepreload" href="${assets}/${name}">`);
   return `<!doctype html>
 <html lang="en">
@@ -15,17 +17,23 @@ export function connectPage(kind: PageKind, base: string, { version, files }: We
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>Connect an account</title>
+<title>${kind === 'portal' ? 'Your connections' : 'Connect an account'}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${assets}/page.css">
 ${preloads.join('\n')}
 <script type="module" src="${assets}/page.js"></script>
 </head>
-<body data-page="${kind}">
-<noscript><p class="lead">Connecting an account needs JavaScript. Switch it on for this page and load it again.</p></noscript>
+<body data-page="${kind}"${FRAMED.has(kind) ? ' data-framed' : ''}>
+<noscript><p class="lead">This page needs JavaScript. Switch it on for this page and load it again.</p></noscript>
 </body>
 </html>
 `;
+}
+
+/** Returns whether a page of this kind loads a module in addition to its entry. */
+function isNeeded(name: string, kind: PageKind): boolean {
+  if (name.startsWith('portal')) return kind === 'portal';
+  return !/^(sdk|page)\.js$/.test(name);
 }
 
 /**

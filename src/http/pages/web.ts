@@ -93,6 +93,15 @@ export function webRoutes(folder: string): Route[] {
       params: z.strictObject({ environment: z.enum(ENVIRONMENTS) }),
       handler: async ({ context, params: { environment } }) => page(context, 'modal', environment),
     }),
+    defineRoute({
+      ...pageFacts('getPortalPage', 'The page in which users see their connections and deliveries'),
+      description:
+        'The SDK opens it (`Gatehouse.manage`). Pages of the environment’s origins may frame it, in development those of this ' +
+        'machine too.',
+      path: '/portal/{environment}',
+      params: z.strictObject({ environment: z.enum(ENVIRONMENTS) }),
+      handler: async ({ context, params: { environment } }) => page(context, 'portal', environment),
+    }),
   ];
 }
 

@@ -10,11 +10,12 @@ import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../../servers/environment-settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
-import { foreignOrigin } from '../../identity/visit.ts';
+import { foreignOrigin, isAllowedPage } from '../../identity/visit.ts';
 import { defineRoute } from '../server/route.ts';
 import { jsonObject } from '../server/shapes.ts';
 import {
   askerOf,
+  assertPageEnvironment,
   browserAsker,
   connectResult,
   connectSession,
@@ -97,12 +98,7 @@ export const createModalSessionRoute = defineRoute({
   errors: ['connector_not_found', 'credential_not_found', 'redirect_not_allowed'],
   async handler({ context, caller, body }) {
     const { environment, userId = '' } = caller;
-    if (body.environment !== undefined && body.environment !== environment) {
-      throw new GatehouseError(
-        'forbidden',
-        `This page is for the environment ${body.environment}, and the JWT for ${environment}.`,
-      );
-    }
+    assertPageEnvironment(environment, body.environment);
     const connectors = await connectorsOf(context, { environment, userId }, body);
     if (body.returnTo !== undefined)
       assertRedirectAllowed(await readSettings(context.db, environment), environment, body.returnTo);
@@ -178,7 +174,12 @@ export const authorizeConnectRoute = defineRoute({
   operationId: 'authorizeConnect',
   summary: 'Get the address of the consent page of an app',
   description: 'Works only in the browser that opened the link. The consent must end in the same browser.',
-  body: choice,
+  body: choice.extend({
+    page: z.string().max(500).optional().meta({
+      description:
+        'Origin of the page that chose for the user, in a window of its own. Must be one of `origins` of the settings.',
+    }),
+  }),
   success: {
     status: 200,
     description: 'Address of the consent page.',
@@ -190,8 +191,9 @@ export const authorizeConnectRoute = defineRoute({
     'connector_not_found',
     'oauth_app_missing',
   ],
-  async handler({ context, params, body, header, signal }) {
+  async handler({ context, params, body: { page, ...body }, header, signal }) {
     const found = await requireSession(context, params.sessionId, browserAsker(context, header));
+    if (page !== undefined) await assertChoosingPage(context, found.environment, page);
     const authorizationUrl = await beginAuthorization(context, found, { ...body, signal });
     return { body: { authorizationUrl } };
   },
@@ -252,6 +254,19 @@ function assertOwnPage(context: Context, header: Header): void {
   throw new GatehouseError(
     'forbidden',
     'A page of another origin cannot open this link. Open it in the browser itself.',
+  );
+}
+
+/**
+ * Rejects a page that may not choose for the user, because its environment does not list its origin. Without this rule a
+ * hostile page could connect the user's account to another user, without a question.
+ */
+async function assertChoosingPage(context: Context, environment: Environment, origin: string): Promise<void> {
+  const page = { origin, environments: [environment], local: environment === 'development' };
+  if (await isAllowedPage(context, page)) return;
+  throw new GatehouseError(
+    'forbidden',
+    'Pages of this origin may not choose for the user. Ask the user here.',
   );
 }
 

@@ -15,6 +15,7 @@ import type { Caller } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readSettings, settingsSchema } from '../../servers/environment-settings.ts';
+import type { Environment } from '../../store/environments.ts';
 import { browserOf } from '../server/browser.ts';
 import { time } from '../server/shapes.ts';
 
@@ -66,13 +67,14 @@ const accountOffer = z.object({
     }),
   ),
 });
+export const brandingShape = settingsSchema.shape.branding.unwrap().extend({ name: z.string() });
 export const connectSession = z
   .object({
     sessionId: z.string(),
     status: z.enum(['open', 'authorizing', 'choosing', 'succeeded', 'failed']),
     via: z.enum(['modal', 'link']),
     expiresAt: time,
-    branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
+    branding: brandingShape,
     user: z.object({ username: z.string() }),
     connectors: z.array(app).meta({ description: 'Apps to choose from.' }),
     choosing: accountOffer.optional(),
@@ -120,7 +122,6 @@ export async function describeSession(
   const live = found.outcome === null;
   if (live) await assertLive(context, found);
   const { username } = await requireUser(context.db, environment, userId);
-  const { branding } = await readSettings(context.db, environment);
   const credential =
     found.credentialId === null
       ? undefined
@@ -132,7 +133,7 @@ export async function describeSession(
     status: found.status,
     via: found.via,
     expiresAt: isoTime(found.expiresAt),
-    branding: { ...branding, name: branding.name ?? 'Gatehouse' },
+    branding: await brandingOf(context.db, environment),
     user: { username },
     connectors: apps.map((one) => ({ ...one, categories: [...one.categories] })),
     ...(choosing ? { choosing } : {}),
@@ -140,6 +141,24 @@ export async function describeSession(
     returns: found.redirectUri !== null,
     ...(found.outcome === null ? {} : { result: found.outcome }),
   };
+}
+
+/** Returns the name, logo and colour of the application. */
+export async function brandingOf(db: Context['db'], environment: Environment) {
+  const { branding } = await readSettings(db, environment);
+  return { ...branding, name: branding.name ?? 'Gatehouse' };
+}
+
+/**
+ * Rejects a JWT on a page of the other environment.
+ * @throws GatehouseError `forbidden`
+ */
+export function assertPageEnvironment(environment: Environment, named: Environment | undefined): void {
+  if (named === undefined || named === environment) return;
+  throw new GatehouseError(
+    'forbidden',
+    `This page is for the environment ${named}, and the JWT for ${environment}.`,
+  );
 }
 
 export type Header = (name: string) => string | undefined;

@@ -15,6 +15,7 @@ import { getOverviewRoute } from './overview-route.ts';
 import * as health from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
 import * as oauthApps from './oauth-app-routes.ts';
+import * as portal from './portal-routes.ts';
 import type { Route } from '../server/route.ts';
 import * as keys from './key-routes.ts';
 import { oauthCallbackRoute } from './oauth-callback.ts';
@@ -109,6 +110,12 @@ export const ROUTES: Route[] = [
   connectAccounts.listAccountsRoute,
   connectAccounts.markAccountRoute,
   connectAccounts.disconnectAccountRoute,
+  portal.getPortalRoute,
+  portal.listPortalAccountsRoute,
+  portal.checkAccountRoute,
+  portal.listPortalSubscriptionsRoute,
+  portal.listPortalDeliveriesRoute,
+  portal.replayPortalDeliveryRoute,
   oauthCallbackRoute,
   unified.listUnifiedRoute,
   unified.getUnifiedRoute,

@@ -9,8 +9,16 @@ import { ofSubscription } from './webhooks.ts';
 
 const TAG = 'Webhooks';
 
-const status = z.enum(['waiting', 'succeeded', 'dead', 'cancelled']);
-const delivery = z
+export const deliveryStatus = z.enum(['waiting', 'succeeded', 'dead', 'cancelled']);
+export const attemptShape = z.object({
+  number: z.int(),
+  at: time,
+  durationMs: z.int(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  excerpt: z.string().nullable().meta({ description: 'The beginning of the answer, without secrets.' }),
+});
+export const deliveryShape = z
   .object({
     deliveryId: z.string().meta({ description: 'Sent as webhook-id, the same on every attempt.' }),
     subscriptionId: z.string(),
@@ -18,7 +26,7 @@ const delivery = z
     event: z.string(),
     recordId: z.string(),
     sequence: z.int(),
-    status,
+    status: deliveryStatus,
     attemptCount: z.int(),
     lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last answer.' }),
     lastError: z
@@ -32,16 +40,7 @@ const delivery = z
     nextAttemptAt: time.nullable().meta({ description: 'Null during an attempt and after the last one.' }),
     createdAt: time,
     updatedAt: time,
-    attempts: z.array(
-      z.object({
-        number: z.int(),
-        at: time,
-        durationMs: z.int(),
-        status: z.int().nullable(),
-        error: z.string().nullable(),
-        excerpt: z.string().nullable().meta({ description: 'The beginning of the answer, without secrets.' }),
-      }),
-    ),
+    attempts: z.array(attemptShape),
   })
   .meta({ id: 'Delivery', description: 'A delivery with its attempts.' });
 
@@ -58,12 +57,12 @@ export const listDeliveriesRoute = defineRoute({
   scope: 'webhooks:read',
   query: z.strictObject({
     ...cursorQuery,
-    status: status.optional(),
+    status: deliveryStatus.optional(),
   }),
   success: {
     status: 200,
     description: 'A page of deliveries.',
-    schema: pageOf(delivery),
+    schema: pageOf(deliveryShape),
   },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params: { subscriptionId }, query }) {

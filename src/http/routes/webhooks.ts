@@ -56,7 +56,7 @@ function withLowerCaseHost(text: string): string {
   return text.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (beginning) => beginning.toLowerCase());
 }
 
-const subscription = z
+export const subscriptionShape = z
   .object({
     subscriptionId: z.string(),
     connectionId: z.string().optional(),
@@ -90,7 +90,7 @@ const subscription = z
 const secret = z.string().meta({
   description: 'Signs each delivery (Standard Webhooks): `whsec_…`. Shown only here.',
 });
-const subscriptionWithSecret = subscription
+const subscriptionWithSecret = subscriptionShape
   .extend({ secret })
   .meta({ id: 'SubscriptionWithSecret', description: 'A webhook subscription with its secret.' });
 
@@ -184,7 +184,7 @@ export const listSubscriptionsRoute = defineRoute({
   scope: 'webhooks:read',
   user: 'existing',
   query: z.strictObject({ ...cursorQuery, connectionId: z.string().max(64).optional() }),
-  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(subscription) },
+  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(subscriptionShape) },
   errors: ['credential_not_found'],
   async handler({ context, caller, query, userId }) {
     const { environment } = caller;
@@ -210,7 +210,7 @@ export const getSubscriptionRoute = defineRoute({
   summary: 'Read a webhook subscription',
   ...ofSubscription,
   scope: 'webhooks:read',
-  success: { status: 200, description: 'The subscription.', schema: subscription },
+  success: { status: 200, description: 'The subscription.', schema: subscriptionShape },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params }) {
     const row = await requireSubscription(context.db, {
@@ -238,7 +238,7 @@ export const updateSubscriptionRoute = defineRoute({
     ratePerSecond: rate.nullable().optional(),
     ordered: ordered.optional(),
   }),
-  success: { status: 200, description: 'The subscription as it is now.', schema: subscription },
+  success: { status: 200, description: 'The subscription as it is now.', schema: subscriptionShape },
   errors: ['subscription_not_found', 'subscription_exists'],
   audited: true,
   async handler({ context, caller, params, body }) {
@@ -297,7 +297,7 @@ export const enableSubscriptionRoute = defineRoute({
     'Delivers events from now on. A disabled subscription collects no events; `recover` delivers the missed ones.',
   ...ofSubscription,
   scope: 'webhooks:write',
-  success: { status: 200, description: 'The subscription as it is now.', schema: subscription },
+  success: { status: 200, description: 'The subscription as it is now.', schema: subscriptionShape },
   errors: ['subscription_not_found'],
   audited: true,
   async handler({ context, caller, params }) {

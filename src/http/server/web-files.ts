@@ -28,7 +28,17 @@ const TYPES: Record<string, string> = {
 };
 
 /** The style sheets that make page.css, in the order in which their rules apply. */
-const STYLES = ['base', 'card', 'screens', 'buttons', 'account-list', 'app-list', 'forms', 'motion'];
+const STYLES = [
+  'base',
+  'card',
+  'screens',
+  'buttons',
+  'account-list',
+  'app-list',
+  'forms',
+  'portal',
+  'motion',
+];
 
 /** Reads the files in `folder`. Built files are used unchanged; sources are built first. */
 export function readWebFiles(folder: string): WebFiles {
@@ -52,7 +62,7 @@ export function buildWebFiles(folder: string): Map<string, string> {
   const styles = STYLES.map((name) => sources.get(`${name}.css`) ?? '');
   const built = new Map([['page.css', styles.join('\n')]]);
   for (const [name, text] of sources) {
-    if (name === 'sdk-types.ts') built.set('sdk.d.ts', text);
+    if (name === 'sdk-types.ts') built.set('sdk.d.ts', text + typesOf(sources.get('sdk.ts') ?? ''));
     else if (name === 'sdk.ts') {
       const module = toScript(text);
       built.set('sdk.mjs', module);
@@ -69,7 +79,7 @@ function readFolder(folder: string): Map<string, string> {
 /** Returns JavaScript without types, indentation and comments on lines of their own. */
 function toScript(text: string): string {
   return stripTypeScriptTypes(text)
-    .replaceAll(/( from '\.\/[\w-]+)\.ts';/g, "$1.js';")
+    .replaceAll(/(( from |import\()'\.\/[\w-]+)\.ts'/g, "$1.js'")
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(\/\/|\/\*|\*\/|\* |\*$)/.test(line))
@@ -77,9 +87,25 @@ function toScript(text: string): string {
     .concat('\n');
 }
 
+/** Returns the types of the exports of the SDK, and of the global that the script makes. */
+function typesOf(sdk: string): string {
+  const declared = exportsOf(sdk).map((name) => `export declare const ${name}: Gatehouse['${name}'];\n`);
+  return `
+${declared.join('')}
+declare global {
+  /** Made by \`/sdk.js\`. */
+  const Gatehouse: Gatehouse;
+}
+`;
+}
+
+function exportsOf(module: string): string[] {
+  return [...module.matchAll(/^export const (\w+)/gm)].map(([, name = '']) => name);
+}
+
 /** Returns the module as a script that puts its exports into the global `Gatehouse`. */
 function toClassic(module: string): string {
-  const names = [...module.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
+  const names = exportsOf(module);
   const body = module
     .replaceAll(/^export /gm, '')
     .replaceAll('import.meta.url', "(document.currentScript?.src ?? '')");
