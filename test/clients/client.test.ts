@@ -10,8 +10,16 @@ import { installClients } from './install.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const { name } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const PAGES = ['docs/clients.md', 'docs/embedding.md'];
 /** Packages of the checkout that the examples need. */
-const NEEDED = ['openapi-fetch', 'openapi-typescript-helpers', '@types/node', 'undici-types'];
+const NEEDED = [
+  'openapi-fetch',
+  'openapi-typescript-helpers',
+  '@types/node',
+  '@types/react',
+  'csstype',
+  'undici-types',
+];
 const run = promisify(execFile);
 
 let packages: string;
@@ -53,21 +61,22 @@ test('data/api-types.ts is current', async () => {
 test.each(['nodenext', 'bundler'])(
   'every example of the pages compiles, module resolution %s',
   async (resolution) => {
-    const files = examplesOf('docs/clients.md');
-    expect(files.length).toBeGreaterThan(4);
+    const files = PAGES.flatMap(examplesOf);
+    expect(files.length).toBeGreaterThan(6);
     for (const [index, text] of [...files, MISTAKES].entries())
-      writeFileSync(join(folder, `example-${index}.ts`), text);
+      writeFileSync(join(folder, `example-${index}.tsx`), text);
     const compilerOptions = {
       module: resolution === 'bundler' ? 'esnext' : resolution,
       moduleResolution: resolution,
       target: 'es2024',
       lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
       types: ['node'],
+      jsx: 'react-jsx',
       strict: true,
       noEmit: true,
       skipLibCheck: false,
     };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.tsx'] }));
     await compile(join(packages, 'node_modules/typescript'), '-p', '.');
   },
 );
@@ -75,7 +84,7 @@ test.each(['nodenext', 'bundler'])(
 /** Returns the examples of a page, with the name of the package. */
 function examplesOf(page: string): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8');
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) =>
+  return [...text.matchAll(/^```tsx?\n(.*?)^```$/gms)].map(([, code = '']) =>
     code.replaceAll('<package>', name),
   );
 }
