@@ -56,6 +56,8 @@ export function createAuditLog(
         for (const { reject } of batch) reject(error);
       }
     }
+    // Cleared in the same turn as the check above. An entry that comes a turn later would otherwise wait for ever.
+    writing = undefined;
   }
 
   async function checkpoint(level: 'info' | 'debug'): Promise<void> {
@@ -89,7 +91,7 @@ export function createAuditLog(
         target: target ?? null,
       };
       const stored = new Promise<void>((resolve, reject) => waiting.push({ row, resolve, reject }));
-      writing ??= writeAll().finally(() => (writing = undefined));
+      writing ??= writeAll();
       plan();
       return stored;
     },

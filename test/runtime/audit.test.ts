@@ -51,6 +51,13 @@ describe.each(STORE_KINDS)('the audit log on %s', (kind) => {
     expect(await verified()).toMatchObject({ entries: 34, chains: 1, broken: null });
   });
 
+  test('an entry that follows at once on another one is stored', async () => {
+    const entry = { environment: 'development', requestId: 'r', caller: 'cli', target: undefined } as const;
+    for (const operation of ['first', 'second'])
+      await service.context.audit.record({ ...entry, operation, status: 200 });
+    expect((await rows()).map(({ operation }) => operation).slice(-2)).toEqual(['first', 'second']);
+  });
+
   test('a changed entry is found', async () => {
     const [, second] = await rows();
     await tampered(
