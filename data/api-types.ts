@@ -619,6 +619,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the credentials of all users by state
+         * @description Such as those that their users must reconnect.
+         */
+        get: operations["listAllCredentials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{userId}/credentials/{credentialId}": {
         parameters: {
             query?: never;
@@ -3072,10 +3092,11 @@ export interface components {
             expiresAt?: string;
             /** @description Consecutive failed renewals of the access token; absent when the last one succeeded. */
             refreshFailures?: number;
-            /** @description The app. Its `iconUrl` is null when its connector was removed. */
+            /** @description The app of the account. */
             app: {
+                /** @description Name of the app. */
                 name: string;
-                /** @description Address of the icon. */
+                /** @description Address of its icon; null when its connector was removed. */
                 iconUrl: string | null;
             };
         };
@@ -3087,7 +3108,10 @@ export interface components {
             scope: string;
             /** @description Event types to deliver. */
             events: string[];
-            /** @enum {string} */
+            /**
+             * @description `disabled` collects no deliveries.
+             * @enum {string}
+             */
             status: "active" | "disabled";
             /** @description The reason that it is disabled, or that its backfill is incomplete. */
             reason?: string;
@@ -3109,10 +3133,11 @@ export interface components {
             connectionId: string;
             /** @description Name of the account. */
             account: string;
-            /** @description The app. Its `iconUrl` is null when its connector was removed. */
+            /** @description The app of the account. */
             app: {
+                /** @description Name of the app. */
                 name: string;
-                /** @description Address of the icon. */
+                /** @description Address of its icon; null when its connector was removed. */
                 iconUrl: string | null;
             };
             /** @description Host that receives the deliveries. */
@@ -3132,7 +3157,10 @@ export interface components {
             recordId: string;
             /** @description Number of the delivery in its subscription. */
             sequence: number;
-            /** @enum {string} */
+            /**
+             * @description State of the delivery.
+             * @enum {string}
+             */
             status: "waiting" | "succeeded" | "dead" | "cancelled";
             /** @description Number of attempts so far. */
             attemptCount: number;
@@ -3152,7 +3180,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updatedAt: string;
-            /** @description Number of attempts so far. */
+            /** @description The attempts, oldest first. */
             attempts: {
                 /** @description Number of the attempt, from 1. */
                 number: number;
@@ -3163,8 +3191,9 @@ export interface components {
                 at: string;
                 /** @description Duration in milliseconds. */
                 durationMs: number;
+                /** @description HTTP status of the answer; null when there was none. */
                 status: number | null;
-                /** @description Sentence that names the fault and its fix; null when there was no error. */
+                /** @description Reason that the attempt failed; null when it succeeded. */
                 error: string | null;
             }[];
         };
@@ -4299,7 +4328,7 @@ export interface components {
                 p95Ms: number | null;
             }[];
         };
-        /** @description One call of an action, with its payload. */
+        /** @description One call of an action, with its requests and payload. */
         ExecutionDetails: {
             /** @description Id of an execution. */
             executionId: string;
@@ -4335,6 +4364,19 @@ export interface components {
             upstreamStatus: number | null;
             /** @description Duration in milliseconds. */
             durationMs: number;
+            /** @description The requests to the app, where there were several: repetitions, further reads and steps. At most 100. */
+            attempts: {
+                /** @description Id of an action of the connector. */
+                actionId: string;
+                /** @description HTTP status of the answer; absent without one. */
+                status?: number;
+                /** @description Code of the error; absent with an answer. */
+                errorCode?: string;
+                /** @description Milliseconds of waiting before the request: limits and retries. */
+                waitMs: number;
+                /** @description Duration in milliseconds. */
+                durationMs: number;
+            }[];
             /** @description Input of the call. */
             input?: unknown;
             /** @description Result of the step, without secrets. */
@@ -4511,6 +4553,8 @@ export interface components {
             caller: string;
             /** @description Name of the API key that called; null for other callers and for the key of the environment. */
             keyName: string | null;
+            /** @description Name and address of the person who signed in to the console with OpenID Connect. */
+            personName: string | null;
             /** @description The operationId. */
             operation: string;
             /** @description Object of the operation; null when the path names none. */
@@ -6599,6 +6643,39 @@ export interface operations {
             };
         };
     };
+    listAllCredentials: {
+        parameters: {
+            query: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+                state: "active" | "needs_reconnect" | "revoked";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of credentials, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["Credential"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
     getCredential: {
         parameters: {
             query?: never;
@@ -7717,6 +7794,7 @@ export interface operations {
                 offset?: number;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string;
+                /** @description Only deliveries in this state. */
                 status?: "waiting" | "succeeded" | "dead" | "cancelled";
                 /** @description Only this delivery. */
                 deliveryId?: string;

@@ -7,6 +7,7 @@ import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
 import { MIB } from './lib/http-body.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 import { thrownMessage } from './lib/errors.ts';
+import { readOidcSettings } from './lib/oidc-settings.ts';
 import { readOtlp } from './telemetry/otlp-settings.ts';
 import { VARIABLES, type DefaultedVariable, type VariableName } from './variables.ts';
 
@@ -107,6 +108,8 @@ export function readConfig(env: Environment = process.env) {
     metricsToken: read('GATEHOUSE_METRICS_TOKEN', bearerToken, undefined),
     /** Serves the console for operators at /console. */
     console: readOr('GATEHOUSE_CONSOLE', flag),
+    /** The OpenID Connect provider by which people sign in to the console; undefined without one. */
+    oidc: read('GATEHOUSE_OIDC', readOidcSettings, undefined),
     /** Requests per window on an MCP endpoint; undefined when off. */
     mcpRateLimit: readOr('GATEHOUSE_RATE_LIMIT_MCP', rateLimit),
     /** REST calls by JWTs of one user per window; undefined when off. */

@@ -19,7 +19,8 @@ import { createReadiness } from './runtime/readiness.ts';
 import { createCallers } from './identity/caller.ts';
 import { createKeyUses } from './identity/key-uses.ts';
 import { createIssuers } from './identity/issuers.ts';
-import { createAddressGuard, type AllowedAddress } from './lib/addresses.ts';
+import { createOidc, type Oidc } from './identity/oidc.ts';
+import { allowedHost, createAddressGuard } from './lib/addresses.ts';
 import { readMarker, refuseLostFile } from './identity/store-marker.ts';
 import { unlockStore } from './identity/unlock.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
@@ -170,11 +171,31 @@ export async function openContext(
     };
     // The callers read publicUrl of this same object, because it is final only when the server listens.
     base.remoteSessions.watch((connector) => base.remoteServers.changed(connector));
-    return Object.assign(base, { callers: createCallers(base) });
+    const known = Object.assign(base, { oidc: oidcOf(config, base, toIssuers) });
+    return Object.assign(known, { callers: createCallers(known) });
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** Creates the OpenID Connect provider of the console. Undefined where the configuration has none. */
+function oidcOf(
+  config: Config,
+  base: Pick<OpenContext, 'clock' | 'hashKey' | 'publicUrl'>,
+  outbound: Outbound,
+): Oidc | undefined {
+  if (!config.console || !config.oidc) return undefined;
+  const { clock, hashKey } = base;
+  return createOidc(config.oidc, {
+    clock,
+    hashKey,
+    outbound,
+    // The address is final only when the server listens.
+    get publicUrl() {
+      return base.publicUrl;
+    },
+  });
 }
 
 /** Creates the counts, the traces and the page of metrics. The code that renders or sends them is loaded when it is used. */
@@ -197,7 +218,7 @@ async function openTelemetry(
       caFile: config.caFile,
       families,
       reaches(origin) {
-        const { host, port } = hostOf(origin);
+        const { host, port } = allowedHost(origin);
         return guard.isListed(host, port);
       },
     });
@@ -212,15 +233,6 @@ async function openTelemetry(
   };
 }
 
-function hostOf(address: string): AllowedAddress & { kind: 'host' } {
-  const url = new URL(address);
-  return {
-    kind: 'host',
-    host: url.hostname,
-    port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
-  };
-}
-
 /** Creates the clients for requests to apps, to receivers of webhooks, to issuers of JWTs, and for standing streams. */
 function createOutbounds(
   config: Config,
@@ -232,8 +244,9 @@ function createOutbounds(
     caFile: config.caFile,
     lookup: shareLookups(),
   };
-  // Hosts of key sets are allowed only for these requests; otherwise a caller could name one as an address.
-  const issuers = config.jwtIssuers.map(({ jwksUrl }) => hostOf(jwksUrl));
+  // Hosts of issuers are allowed only for these requests; otherwise a caller could name one as an address.
+  const addresses = [...config.jwtIssuers.map(({ jwksUrl }) => jwksUrl), config.oidc?.issuer ?? []].flat();
+  const issuers = addresses.map(allowedHost);
   return {
     outbound: createOutbound(options),
     // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an

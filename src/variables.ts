@@ -112,6 +112,11 @@ export const VARIABLES = {
     meaning:
       'JSON list of further issuers of JWTs: `[{"issuer", "jwksUrl", "audience", "environment", "userClaim", "createUsers"}]`. Default: none.',
   },
+  GATEHOUSE_OIDC: {
+    group: 'Sign-in',
+    meaning:
+      'JSON of the OpenID Connect provider by which people sign in to the [console](console.md#sign-in-with-openid-connect): `{"issuer", "clientId", "clientSecret", "roleClaim", "roles"}`. Default: none.',
+  },
   GATEHOUSE_RATE_LIMIT_MCP: {
     group: 'Limits',
     meaning: 'Requests of a caller to MCP endpoints per time, as `<requests>/<seconds>s`. `0` is off.',

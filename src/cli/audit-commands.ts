@@ -73,7 +73,10 @@ function filtered(command: Command): Command {
   return command
     .option('--since <time>', 'only entries at or after this time, such as 2026-03-01T12:00:00Z')
     .option('--until <time>', 'only entries before this time')
-    .option('--caller <caller>', 'only entries of this caller: key:<keyId>, jwt:<userId>, cli')
+    .option(
+      '--caller <caller>',
+      'only entries of this caller: key:<keyId>, person:<personId>, jwt:<userId>, cli',
+    )
     .option('--operation <operation>', 'only entries of this operation, such as updateServer')
     .option('--target <id>', 'only entries with this target')
     .option('--url <url>', 'remote Gatehouse (default: GATEHOUSE_URL, else the store of this machine)')

@@ -123,7 +123,7 @@ function ocsfOf(entry: JsonObject): JsonObject {
   const operation = textOf(entry['operation']);
   const [, activity] = ACTIVITIES.find(([pattern]) => pattern.test(operation)) ?? [undefined, UPDATE];
   const status = Number(entry['status']);
-  const { auditId, at, requestId, caller, keyName, target, hash, previousHash } = entry;
+  const { auditId, at, requestId, caller, keyName, personName, target, hash, previousHash } = entry;
   return {
     category_uid: 6,
     class_uid: API_ACTIVITY,
@@ -139,7 +139,7 @@ function ocsfOf(entry: JsonObject): JsonObject {
       correlation_uid: requestId ?? null,
       product: { name: 'Gatehouse', vendor_name: 'Gatehouse', version: version() },
     },
-    actor: { user: { uid: caller ?? null, name: keyName ?? textOf(caller) } },
+    actor: { user: { uid: caller ?? null, name: personName ?? keyName ?? textOf(caller) } },
     api: { operation, request: { uid: requestId ?? null }, response: { code: status } },
     src_endpoint: { svc_name: 'gatehouse' },
     resources: target === null || target === undefined ? [] : [{ uid: target }],

@@ -1,13 +1,15 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
 import { loadCatalog } from '../connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../package.ts';
 import { inspectFolder } from '../custom/folder.ts';
-import { isLoopback } from '../lib/addresses.ts';
+import { allowedHost, isLoopback } from '../lib/addresses.ts';
+import { createOidc, redirectUriOf } from '../identity/oidc.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
-import { SECOND } from '../lib/clock.ts';
+import { SECOND, systemClock } from '../lib/clock.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
@@ -32,6 +34,33 @@ export function checkPublicUrl({ publicUrl, host, port, production }: Config): F
   if (production && publicUrl.startsWith('http:'))
     return warn(`${publicUrl} is not https`, 'Put TLS before it: access tokens travel in the address.');
   return ok(publicUrl);
+}
+
+/** Checks that the OpenID Connect provider of the console answers as its setting says. */
+export async function checkOidc(config: Config): Promise<Finding[]> {
+  const { oidc, host, port, console: isOn } = config;
+  if (!oidc) return [];
+  const { ok, warn, fail } = findingsOf('console sign-in');
+  if (!isOn) return [warn('GATEHOUSE_OIDC is set, and GATEHOUSE_CONSOLE=off', 'Unset one of them.')];
+  const publicUrl = config.publicUrl ?? `http://${host}:${port}`;
+  const { allowedNetworks, allowPrivateNetwork, egressProxy, caFile } = config;
+  const outbound = createOutbound({
+    allowedNetworks: [...allowedNetworks, allowedHost(oidc.issuer)],
+    allowPrivateNetwork,
+    egressProxy,
+    caFile,
+  });
+  try {
+    const hashKey = createSecretKey(randomBytes(32));
+    await createOidc(oidc, { clock: systemClock, hashKey, outbound, publicUrl }).begin();
+    return [ok(`${oidc.issuer} answers; it must know the redirect address ${redirectUriOf({ publicUrl })}`)];
+  } catch (error) {
+    const fix =
+      'Check issuer in GATEHOUSE_OIDC: <issuer>/.well-known/openid-configuration must be its metadata.';
+    return [fail(`${oidc.issuer}: ${thrownMessage(error)}`, fix)];
+  } finally {
+    await outbound.close();
+  }
 }
 
 const CHECK_FILE = 'Run: gatehouse connectors check <file>';

@@ -3,6 +3,7 @@ import { ConfigError, readConfig, type Config } from '../config.ts';
 import {
   checkCatalogue,
   checkFolder,
+  checkOidc,
   checkOutbound,
   checkPort,
   checkProxy,
@@ -40,6 +41,7 @@ async function examine(): Promise<Finding[]> {
     await checkCatalogue(config),
     await checkFolder(config),
     checkOutbound(config),
+    ...(await checkOidc(config)),
     ...(await checkProxy(config)),
   ];
 }

@@ -106,7 +106,7 @@ export const AUDIT: Kind = {
     ['operation', member('operation')],
     ['target', member('target')],
     ['status', member('status')],
-    ['caller', ({ caller, keyName }) => textOf(keyName ?? caller)],
+    ['caller', ({ caller, keyName, personName }) => textOf(personName ?? keyName ?? caller)],
     ['entry', member('auditId')],
   ],
 };

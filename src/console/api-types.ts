@@ -128,6 +128,7 @@ export interface CredentialRecord {
   default: boolean;
   scopes?: string[];
   createdAt: string;
+  updatedAt: string;
   lastUsedAt: string | null;
   expiresAt?: string;
   refreshFailures?: number;
@@ -152,6 +153,7 @@ export interface AuditEntry {
   requestId: string;
   caller: string;
   keyName: string | null;
+  personName: string | null;
   operation: string;
   target: string | null;
   status: number;

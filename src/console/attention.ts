@@ -34,8 +34,8 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       text: `${some(credentials.needsReconnect, 'account')} must be reconnected`,
       todo: 'The app refuses them. Send their users a link to reconnect; ids and settings stay.',
       color: 'red',
-      to: '/users',
-      link: 'Users',
+      to: '/accounts',
+      link: 'Accounts to reconnect',
     });
   if (subscriptions.disabled > 0)
     notes.push({

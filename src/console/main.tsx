@@ -8,7 +8,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
 import { SessionGate } from './gate.tsx';
-import { BASE, STYLE_NONCE } from './page-facts.ts';
+import { BASENAME } from './environment.ts';
+import { STYLE_NONCE } from './page-facts.ts';
 import { queries } from './queries.ts';
 import { cssVariables, theme } from './theme.ts';
 
@@ -27,7 +28,7 @@ if (root)
       >
         <QueryClientProvider client={queries}>
           <Notifications position="bottom-right" limit={4} />
-          <BrowserRouter basename={`${BASE}/console`}>
+          <BrowserRouter basename={BASENAME}>
             <SessionGate />
           </BrowserRouter>
         </QueryClientProvider>

@@ -22,6 +22,8 @@ export function callerInWords(caller: string): string {
   switch (kind) {
     case 'key':
       return `API key ${id.replace(/^key_/, '')}`;
+    case 'person':
+      return `person ${id}`;
     case 'jwt':
       return `JWT of ${id}`;
     case 'token':

@@ -89,6 +89,10 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     page: lazy(async () => ({ default: (await import('./pages/user-list.tsx')).UserList })),
   },
   {
+    path: '/accounts',
+    page: lazy(async () => ({ default: (await import('./pages/account-list.tsx')).AccountList })),
+  },
+  {
     path: '/users/:userId',
     page: lazy(async () => ({ default: (await import('./pages/one-user.tsx')).OneUser })),
   },

@@ -1,6 +1,6 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
 import { RestError, rest } from './rest-client.ts';
-import type { Session } from './signed-in.ts';
+import type { Session, SessionAnswer } from './signed-in.ts';
 
 /** A kind of things that change without this page. The server names these on the live stream. */
 export type Topic = 'executions' | 'administration' | 'accounts' | 'runs';
@@ -23,7 +23,10 @@ export const SESSION_KEY = [SESSION, null];
 /** Replaces the session, and forgets what was read with the one before. */
 export function replaceSession(session: Session | null): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
-  queries.setQueryData(SESSION_KEY, session);
+  queries.setQueryData<SessionAnswer>(SESSION_KEY, (before) => ({
+    signIn: before?.signIn ?? { provider: null },
+    session,
+  }));
 }
 
 interface ReadOptions {

@@ -1,3 +1,4 @@
+import { ADDRESSED } from './environment.ts';
 import { BASE } from './page-facts.ts';
 
 /** A refusal by Gatehouse, with its sentence. */
@@ -48,6 +49,7 @@ export function send(path: string, options: RestOptions = {}): Promise<Response>
     headers: {
       'x-gatehouse-console': Date.now() - lastActionAt < ACTIVE_MS ? 'person' : 'background',
       'x-api-version': '2025-09',
+      ...(ADDRESSED === undefined ? {} : { 'x-gatehouse-environment': ADDRESSED }),
       ...(userId === undefined ? {} : { 'x-svc-userid': userId }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,

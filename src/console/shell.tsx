@@ -3,6 +3,7 @@ import {
   AppShell,
   Badge,
   Burger,
+  Button,
   Group,
   Indicator,
   Menu,
@@ -16,9 +17,18 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconBook, IconKey, IconLogout, IconMoon, IconSun } from '@tabler/icons-react';
+import {
+  IconBook,
+  IconChevronDown,
+  IconKey,
+  IconLogout,
+  IconMoon,
+  IconSun,
+  IconUser,
+} from '@tabler/icons-react';
 import { Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Routes, useLocation } from 'react-router';
+import { startOf } from './environment.ts';
 import { useLive } from './live.ts';
 import { NotFound } from './pages/not-found.tsx';
 import { AREAS, PLACES } from './places.tsx';
@@ -75,8 +85,6 @@ export function Shell() {
 }
 
 function Header({ isOpen, toggle }: { isOpen: boolean; toggle: () => void }) {
-  const { environment } = useSession();
-  const isProduction = environment === 'production';
   return (
     <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
       <Group gap="sm" wrap="nowrap">
@@ -95,11 +103,7 @@ function Header({ isOpen, toggle }: { isOpen: boolean; toggle: () => void }) {
             </Text>
           </Group>
         </UnstyledButton>
-        <Tooltip label={`Everything on these pages belongs to the environment ${environment}.`}>
-          <Badge variant="light" color={isProduction ? 'red' : 'gate'} tt="none" fw={600} radius="sm">
-            {environment}
-          </Badge>
-        </Tooltip>
+        <EnvironmentBadge />
       </Group>
       <Group gap={6} wrap="nowrap">
         <Live />
@@ -107,6 +111,49 @@ function Header({ isOpen, toggle }: { isOpen: boolean; toggle: () => void }) {
         <Account />
       </Group>
     </Group>
+  );
+}
+
+/** Names the environment of the pages. A person changes it here; a key has one. */
+function EnvironmentBadge() {
+  const { environment, environments } = useSession();
+  const look = { color: environment === 'production' ? 'red' : 'gate', radius: 'sm' } as const;
+  if (environments.length === 1)
+    return (
+      <Tooltip label={`Everything on these pages belongs to the environment ${environment}.`}>
+        <Badge variant="light" tt="none" fw={600} {...look}>
+          {environment}
+        </Badge>
+      </Tooltip>
+    );
+  return (
+    <Menu position="bottom-start" width={250} shadow="md">
+      <Menu.Target>
+        <Button
+          variant="light"
+          size="compact-xs"
+          aria-label={`Environment ${environment}, change it`}
+          rightSection={<IconChevronDown size={14} aria-hidden />}
+          {...look}
+        >
+          {environment}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Everything on these pages belongs to one environment.</Menu.Label>
+        {environments.map((one) => (
+          <Menu.Item
+            key={one}
+            component="a"
+            href={startOf(one)}
+            aria-current={one === environment ? 'true' : undefined}
+            disabled={one === environment}
+          >
+            {one}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -154,21 +201,33 @@ function Scheme() {
 }
 
 function Account() {
-  const { keyName, expiresAt } = useSession();
+  const { name, role, expiresAt } = useSession();
   const signOut = async () => {
-    await rest('/console/session', { method: 'DELETE' }).catch(() => {});
-    replaceSession(null);
+    const ended = await rest<{ continueAt: string | null }>('/console/session', { method: 'DELETE' }).catch(
+      () => ({ continueAt: null }),
+    );
+    if (ended.continueAt === null) replaceSession(null);
+    else location.assign(ended.continueAt);
   };
+  const as = role === null ? `Signed in with the key ${name}` : `Signed in as ${name}, ${role}`;
   return (
     <Menu position="bottom-end" width={250} shadow="md">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Signed in with the key ${keyName}`}>
-          <IconKey size={19} />
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={as}>
+          {role === null ? <IconKey size={19} /> : <IconUser size={19} />}
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          Signed in with the key <strong>{keyName}</strong>
+          {role === null ? (
+            <>
+              Signed in with the key <strong>{name}</strong>
+            </>
+          ) : (
+            <>
+              Signed in as <strong>{name}</strong>, {role}
+            </>
+          )}
           <br />
           {expiresAt && (
             <>

@@ -1,13 +1,26 @@
 import { createContext, useContext } from 'react';
+import type { Environment } from './environment.ts';
 
-/** The signed-in key, as `/console/session` describes it. */
+/** The signed-in key or person, as `/console/session` describes it. */
 export interface Session {
-  environment: 'development' | 'production';
-  keyId: string;
-  keyName: string;
+  environment: Environment;
+  /** A person may change the environment. A key has one. */
+  environments: Environment[];
+  /** Id of the key; null for a person. */
+  keyId: string | null;
+  name: string;
+  /** The role of the person; null for a key. */
+  role: 'viewer' | 'operator' | 'owner' | null;
   scopes: string[];
   expiresAt: string | null;
   publicUrl: string;
+}
+
+/** The answer of `/console/session`. */
+export interface SessionAnswer {
+  session: Session | null;
+  /** The host of the OpenID Connect provider; null where there is none. */
+  signIn: { provider: string | null };
 }
 
 export const SessionContext = createContext<Session | null>(null);
@@ -19,7 +32,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Returns whether the signed-in key has a scope. */
+/** Returns whether the signed-in key or person has a scope. */
 export function useScope(scope: string): boolean {
   return useSession().scopes.includes(scope);
 }

@@ -131,6 +131,20 @@ export async function listCredentials(
   return { credentials: credentials.map(toCredential), ...end };
 }
 
+/** Returns a page of the credentials of all users that have a state, oldest first. */
+export async function listCredentialsIn(
+  db: DbOrTx,
+  { environment, state, ...page }: PageRequest & Pick<Credential, 'environment' | 'state'>,
+): Promise<PageEnd & { credentials: Credential[] }> {
+  const query = db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where('state', '=', state);
+  const { rows: credentials, ...end } = await readPage(query, ORDER, page);
+  return { credentials: credentials.map(toCredential), ...end };
+}
+
 /** Returns the credential if it belongs to that user and environment, else undefined. */
 export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Credential | undefined> {
   if (!CREDENTIAL_ID.test(key.credentialId)) return undefined;

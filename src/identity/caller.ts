@@ -8,28 +8,45 @@ import { findApiKey, labelOfKey, secretOf, type ApiKey } from './api-keys.ts';
 import { findConsoleSession } from './console-sessions.ts';
 import type { Issuers, OwnAudience } from './issuers.ts';
 import type { KeyUses } from './key-uses.ts';
+import type { Oidc } from './oidc.ts';
+import { labelOfPerson, type Person } from './people.ts';
+import { ROLE_SCOPES } from './roles.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, type User } from './users.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
 
 /** The authenticated sender of a request. Every 401 about keys and JWTs comes from this file. */
 export interface Caller {
-  kind: 'api_key' | 'jwt' | 'access_token' | 'local';
+  kind: 'api_key' | 'person' | 'jwt' | 'access_token' | 'local';
   environment: Environment;
-  /** For records and limits: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. Never a secret. */
+  /**
+   * For records and limits: `key:<keyId>`, `person:<personId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. Never a
+   * secret.
+   */
   label: string;
   /** The user of a JWT; undefined for other callers. */
   userId: string | undefined;
   scopes: 'all' | ReadonlySet<Scope>;
-  /** When its bearer expires, epoch ms; undefined for never. */
+  /** When its bearer expires, epoch ms; undefined for never. A session of the console has that of its key. */
   endsAt?: number;
 }
+
+/** A caller by a session of the console. */
+export type SessionCaller = Caller & {
+  /** The person who signed in; undefined where a key did. */
+  person: Person | undefined;
+  sessionEndsAt: number;
+};
 
 /** How long a revoked key, token or user may still be accepted, in ms. */
 export const STALE_MS = 500;
 const MAX_CACHED = 10_000;
 
-type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'> & { keyUses: KeyUses };
+type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'> & {
+  keyUses: KeyUses;
+  /** The provider of the console's people; undefined without one. */
+  oidc: Oidc | undefined;
+};
 
 /** Resolves bearer texts to callers, cached for STALE_MS. */
 export interface Callers {
@@ -41,22 +58,29 @@ export interface Callers {
   /** Resolves only a JWT, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
   fromJwt(jwt: string): Promise<Caller>;
   /**
-   * Resolves the token of a session of the console to the API key that signed in.
-   * @throws GatehouseError `unauthorized`
+   * Resolves the token of a session of the console to the API key or the person that signed in. A person chooses the
+   * environment with each request; the default is development.
+   * @throws GatehouseError `unauthorized`; `forbidden` for another environment than that of the key.
    */
-  fromSession(token: string): Promise<Caller>;
+  fromSession(token: string, environment?: Environment): Promise<SessionCaller>;
   /** Clears the cache, so that a revocation by this process takes effect at once here. */
   forget(): void;
 }
 
 export function createCallers(context: CallerContext & { issuers: Issuers }): Callers {
-  const cached = createTtlCache<Caller>({ ttlMs: STALE_MS, max: MAX_CACHED, clock: context.clock });
+  const bounds = { ttlMs: STALE_MS, max: MAX_CACHED, clock: context.clock };
+  const cached = createTtlCache<Caller>(bounds);
+  const sessions = createTtlCache<SessionCaller>(bounds);
   const fromJwt = (jwt: string, own?: OwnAudience): Promise<Caller> =>
     cached.get(own ? `${jwt} ${own.resource}` : jwt, () => jwtCaller(context, jwt, own));
   return {
     fromJwt: (jwt) => fromJwt(jwt),
-    fromSession: (token) => cached.get(`session ${token}`, () => sessionCaller(context, token)),
-    forget: () => cached.clear(),
+    fromSession: (token, environment) =>
+      sessions.get(`${token} ${environment}`, () => sessionCaller(context, token, environment)),
+    forget() {
+      cached.clear();
+      sessions.clear();
+    },
     fromBearer: (bearer, own) =>
       looksLikeJwt(bearer) ? fromJwt(bearer, own) : cached.get(bearer, () => keyCaller(context, bearer)),
   };
@@ -114,10 +138,39 @@ export function unknownKey(): GatehouseError {
   );
 }
 
-async function sessionCaller(context: CallerContext, token: string): Promise<Caller> {
+async function sessionCaller(
+  context: CallerContext,
+  token: string,
+  wanted: Environment | undefined,
+): Promise<SessionCaller> {
   const session = await findConsoleSession(context, token);
-  if (!session) throw unauthorized('The session of the console has ended. Sign in again.');
-  return callerOfKey(context, session.key, session.expiresAt);
+  if (!session) throw sessionEnded();
+  const { expiresAt: sessionEndsAt } = session;
+  if ('key' in session) {
+    const { key, environment } = session;
+    if (wanted !== undefined && wanted !== environment)
+      throw new GatehouseError(
+        'forbidden',
+        `You are signed in with a key of ${environment}, and this page is of ${wanted}. Sign in with a key of ${wanted}.`,
+      );
+    return { ...callerOfKey(context, key, key.endsAt), person: undefined, sessionEndsAt };
+  }
+  const { person } = session;
+  // The setting may name another provider since, which does not know this person.
+  if (person.issuer !== context.oidc?.settings.issuer) throw sessionEnded();
+  return {
+    kind: 'person',
+    environment: wanted ?? 'development',
+    label: labelOfPerson(person.personId),
+    userId: undefined,
+    scopes: ROLE_SCOPES[person.role],
+    person,
+    sessionEndsAt,
+  };
+}
+
+function sessionEnded(): GatehouseError {
+  return unauthorized('The session of the console has ended. Sign in again.');
 }
 
 function callerOfKey({ keyUses }: CallerContext, key: ApiKey, endsAt: number | undefined): Caller {

@@ -166,6 +166,12 @@ function within(address: Address, net: Address, bits: number): boolean {
   return false;
 }
 
+/** Returns the host and port of an address, as an entry of the addresses that outgoing calls may reach. */
+export function allowedHost(address: string): AllowedAddress & { kind: 'host' } {
+  const { hostname: host, port, protocol } = new URL(address);
+  return { kind: 'host', host, port: Number(port) || (protocol === 'https:' ? 443 : 80) };
+}
+
 /** Returns whether a host, as a person writes it, is this machine alone. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);

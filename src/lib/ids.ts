@@ -25,6 +25,7 @@ type Kind =
   | 'res'
   | 'file'
   | 'key'
+  | 'per'
   | 'aud'
   | 'ach'
   | 'wf'

@@ -7,7 +7,7 @@ import type { Environment } from '../store/environments.ts';
 export interface AuditEntry {
   environment: Environment;
   requestId: string;
-  /** The caller's label: `key:<keyId>`, `jwt:<userId>`. */
+  /** The caller's label: `key:<keyId>`, `person:<personId>`, `jwt:<userId>`. */
   caller: string;
   /** The operationId of the route. */
   operation: string;
@@ -24,6 +24,13 @@ export interface AuditFilter {
   target?: string | undefined;
 }
 
+/** An entry with the names that its caller has now: of a named key, or of a person. */
+export type AuditRow = Tables['audit'] & {
+  key_name: string | null;
+  person_name: string | null;
+  person_email: string | null;
+};
+
 const ORDER: ListOrder = {
   columns: { at: 'whole', audit_id: 'id' },
   direction: 'desc',
@@ -38,7 +45,7 @@ export async function listAudit(
   db: DbOrTx,
   environment: Environment,
   page: PageRequest & AuditFilter,
-): Promise<PageEnd & { entries: (Tables['audit'] & { key_name: string | null })[] }> {
+): Promise<PageEnd & { entries: AuditRow[] }> {
   let query = db
     .selectFrom('audit')
     .selectAll()
@@ -49,6 +56,12 @@ export async function listAudit(
         .where('key_id', '=', sql<string>`substr(audit.caller, 5)`)
         .as('key_name'),
     )
+    .select((e) => {
+      const person = e
+        .selectFrom('console_people')
+        .where('person_id', '=', sql<string>`substr(audit.caller, 8)`);
+      return [person.select('name').as('person_name'), person.select('email').as('person_email')];
+    })
     .where('environment', '=', environment);
   const { since, until } = page;
   if (since !== undefined) query = query.where('at', '>=', since);

@@ -17,3 +17,36 @@ export async function consoleSessions(tx: Tx): Promise<void> {
   await index(tx, 'console_sessions', ['expires_at']);
   await index(tx, 'credentials', ['environment', 'state', 'created_at', 'credential_id']);
 }
+
+/**
+ * Adds people who sign in by OpenID Connect. The sessions are made again, because SQLite drops no NOT NULL, so
+ * everyone signs in once more.
+ */
+export async function consolePeople(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('console_people')
+    .addColumn('person_id', 'text', (c) => c.primaryKey())
+    .addColumn('issuer', 'text', (c) => c.notNull())
+    .addColumn('subject', 'text', (c) => c.notNull())
+    .addColumn('name', 'text')
+    .addColumn('email', 'text')
+    .addColumn('role', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .addColumn('signed_in_at', 'bigint', (c) => c.notNull())
+    .addUniqueConstraint('console_people_subject', ['issuer', 'subject'])
+    .execute();
+  await tx.schema.dropTable('console_sessions').execute();
+  await tx.schema
+    .createTable('console_sessions')
+    .addColumn('session_hash', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text')
+    .addColumn('key_hash', 'text')
+    .addColumn('person_id', 'text')
+    .addColumn('id_token', 'text')
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .addColumn('used_at', 'bigint', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'console_sessions', ['expires_at']);
+  await index(tx, 'console_sessions', ['person_id']);
+}

@@ -18,7 +18,7 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
-import { consoleSessions } from './migration-console.ts';
+import { consolePeople, consoleSessions } from './migration-console.ts';
 import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
 import { events, manualHooks } from './migration-events.ts';
 import { files } from './migration-files.ts';
@@ -83,4 +83,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'execution payloads', up: executionPayloads },
   { name: 'console sessions', up: consoleSessions },
   { name: 'attempts of executions', up: attemptsOfExecutions },
+  { name: 'console people', up: consolePeople },
 ];

@@ -42,14 +42,32 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
   console_sessions: {
     /** Hash of the cookie's value. */
     session_hash: string;
-    environment: Environment;
-    /** The `hash` of the API key that signed in. The session ends with that secret. */
-    key_hash: string;
+    /** The environment of the key; null for a person, who chooses it with each request. */
+    environment: Environment | null;
+    /** The `hash` of the API key that signed in. The session ends with that secret. Null for a person. */
+    key_hash: string | null;
+    /** The person who signed in by OpenID Connect; null for a key. */
+    person_id: string | null;
+    /** The sealed ID token of a person's sign-in, with which the session at the provider ends. */
+    id_token: string | null;
     created_at: number;
     /** Time of the last request by a person, up to a minute early; the session ends some time after it. */
     used_at: number;
     /** The latest end of the session, whatever its use. */
     expires_at: number;
+  };
+  /** People who signed in to the console by OpenID Connect. */
+  console_people: {
+    person_id: string;
+    issuer: string;
+    /** The claim `sub`: what the provider calls the person, unique and for ever. */
+    subject: string;
+    name: string | null;
+    email: string | null;
+    /** The role that the claims of the last sign-in gave. */
+    role: string;
+    created_at: number;
+    signed_in_at: number;
   };
   signing_keys: {
     kid: string;

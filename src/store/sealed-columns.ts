@@ -81,6 +81,12 @@ export const SEALED_COLUMNS = {
     key: ['session_id'],
     bound: ['connect_session|{session_id}'],
   },
+  'console_sessions.id_token': {
+    table: 'console_sessions',
+    column: 'id_token',
+    key: ['session_hash'],
+    bound: ['console_session|{session_hash}'],
+  },
   'idempotency.body': {
     table: 'idempotency',
     column: 'body',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import { exportJWK, generateKeyPair } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
 import OidcProvider from 'oidc-provider';
 import type { Browser, Page } from './browser.ts';
 
@@ -16,6 +16,12 @@ export interface Oidc extends AsyncDisposable {
   readonly redirectUris: string[];
   /** Requests in order, such as `POST /token`. */
   readonly seen: string[];
+  /** Further claims of a person by login. */
+  readonly people: Record<string, Record<string, unknown>>;
+  /** Addresses to which it sends a browser after a sign-out. */
+  readonly signOutUris: string[];
+  /** Returns a JWT with its signature. */
+  sign(claims: JWTPayload): Promise<string>;
   /** Replaces its answers while set: with an error, never (`hang`), or by closing the connection (`drop`). */
   trouble: ((request: string) => Trouble | undefined) | undefined;
   close(): Promise<void>;
@@ -30,6 +36,7 @@ export async function startOidc({
   accessTokenSeconds = 300,
 }: { redirectUris?: string[]; accessTokenSeconds?: number } = {}): Promise<Oidc> {
   const seen: string[] = [];
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   let handle: (...exchange: Parameters<ReturnType<OidcProvider['callback']>>) => unknown = () => undefined;
   const server = createServer((req, res) => {
     const request = `${req.method} ${req.url?.split('?')[0]}`;
@@ -51,12 +58,15 @@ export async function startOidc({
     clientId: CLIENT_ID,
     clientSecret: randomBytes(24).toString('base64url'),
     redirectUris: [...redirectUris],
+    signOutUris: [],
+    people: {},
+    sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(privateKey),
     seen,
     trouble: undefined,
     close,
     [Symbol.asyncDispose]: close,
   };
-  handle = (await providerOf(oidc, accessTokenSeconds)).callback();
+  handle = (await providerOf(oidc, { accessTokenSeconds, privateKey })).callback();
   return oidc;
 }
 
@@ -88,8 +98,10 @@ export async function denyAtOidc(
   return browser.open(new URL(cancel, page.url).href, options);
 }
 
-async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcProvider> {
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+async function providerOf(
+  oidc: Oidc,
+  { accessTokenSeconds, privateKey }: { accessTokenSeconds: number; privateKey: CryptoKey },
+): Promise<OidcProvider> {
   const provider = new OidcProvider(oidc.issuer, {
     clients: [
       {
@@ -104,8 +116,8 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcP
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' }] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
-    scopes: ['openid', 'offline_access', 'profile', 'orders.read'],
-    claims: { openid: ['sub'], profile: ['name'] },
+    scopes: ['openid', 'offline_access', 'profile', 'email', 'orders.read'],
+    claims: { openid: ['sub'], profile: ['name', 'groups', 'realm_access'], email: ['email'] },
     pkce: { required: () => true },
     rotateRefreshToken: true,
     clockTolerance: 0,
@@ -122,9 +134,10 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcP
     features: { devInteractions: { enabled: true }, revocation: { enabled: true } },
     findAccount: (_context, sub) => ({
       accountId: sub,
-      claims: () => ({ sub, name: `${sub} at the foreign app` }),
+      claims: () => ({ sub, name: `${sub} at the foreign app`, ...oidc.people[sub] }),
     }),
   });
+  provider.Client.prototype.postLogoutRedirectUriAllowed = (uri: string) => oidc.signOutUris.includes(uri);
   provider.Client.prototype.redirectUriAllowed = (uri: string) => oidc.redirectUris.includes(uri);
   return provider;
 }

@@ -1,24 +1,26 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  loaded,
+  overflow,
+  signInWithKey,
+  startConsoleBrowser,
+  violations,
+  type ConsoleBrowser,
+} from '../support/console.ts';
 import { HAS_BROWSER } from '../support/web.ts';
 import { startService, type Service } from '../support/service.ts';
-import { PATIENCE_MS } from '../support/until.ts';
 
 /* The console in a browser, on the files that `npm run build` writes. */
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 describe.skipIf(!HAS_BROWSER)('the console', () => {
   let service: Service;
-  let browser: Browser;
+  let browser: ConsoleBrowser;
   let userId: string;
-  const faults: string[] = [];
 
   beforeAll(async () => {
     service = await startService();
-    browser = await chromium.connect(inject('chromium') ?? '');
+    browser = await startConsoleBrowser();
     userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
     await service.call('POST', `/users/${userId}/credentials`, {
       headers: { 'x-svc-userid': userId },
@@ -27,7 +29,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await run('list_products');
   });
   afterAll(async () => {
-    await browser?.close();
+    await browser?.[Symbol.asyncDispose]();
     await service?.stop();
   });
 
@@ -37,42 +39,19 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
       body: { input },
     });
 
-  /** Opens a path in a new browser and signs in. Faults of the page, also of its policy, fail the test file. */
+  /** Opens a path and signs in. */
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => void faults.push(error.message));
-    page.on('console', (line) => {
-      if (line.type() === 'error') faults.push(line.text());
-    });
-    await page.goto(`${service.url}/console${path}`);
-    await page.getByRole('textbox', { name: 'API key' }).fill(service.developmentKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    const page = await browser.open(`${service.url}/console${path}`, options);
+    await signInWithKey(page, service.developmentKey);
     return page;
   }
 
-  /** Returns the violations of WCAG 2.2 A and AA. */
-  async function violations(page: Page): Promise<unknown> {
-    const axe = await page.context().newCDPSession(page);
-    // The policy of the page keeps out scripts in the page, not those of the debugger.
-    await axe.send('Runtime.evaluate', { expression: AXE });
-    const { result } = await axe.send('Runtime.evaluate', {
-      expression: `axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] }).then(({ violations }) =>
-        JSON.stringify(violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html)])))`,
-      awaitPromise: true,
-    });
-    return JSON.parse(String(result.value));
-  }
-
   test('a wrong key is refused in words', async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    await page.goto(`${service.url}/console`);
+    const page = await browser.open(`${service.url}/console`);
     await page.getByRole('textbox', { name: 'API key' }).fill('gh_dev_wrong');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('alert').innerText()).toContain('The API key is unknown');
-    await context.close();
+    await page.context().close();
   });
 
   test('a call appears on its own, and its page says what happened', async () => {
@@ -105,10 +84,9 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     const found: unknown[] = [];
     for (const path of ['/', '/executions', '/absent']) {
       await page.goto(`${service.url}/console${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expect.poll(() => page.locator('[aria-busy]').count()).toBe(0);
+      await loaded(page);
       found.push(await violations(page));
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(await overflow(page)).toEqual([]);
     }
     expect(found).toEqual([[], [], []]);
     await page.context().close();
@@ -126,6 +104,6 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
   });
 
   test('no page had an error or broke its policy', () => {
-    expect(faults).toEqual([]);
+    expect(browser.faults).toEqual([]);
   });
 });

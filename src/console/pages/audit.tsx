@@ -14,6 +14,15 @@ import { query } from '../rest-client.ts';
 
 const FILTERS = ['since', 'until', 'caller', 'operation', 'target'] as const;
 type Filter = (typeof FILTERS)[number];
+/** Questions of operators, and the operation that answers each. */
+const QUESTIONS = [
+  ['Who approved definitions?', 'approveDefinitions'],
+  ['Who changed a server?', 'updateServer'],
+  ['Who rotated a token?', 'rotateServerToken'],
+  ['Who made a key?', 'createKey'],
+  ['Who changed the settings?', 'putSettings'],
+  ['Who signed in here?', 'signInToConsole'],
+] as const;
 type Change = (changes: Partial<Record<Filter, string>>) => void;
 
 /** The acts of administration, newest first, with filters in the address. */
@@ -50,6 +59,19 @@ export function Audit() {
             Remove the filters
           </Button>
         )}
+      </Group>
+      <Group gap="xs" component="nav" aria-label="Questions">
+        {QUESTIONS.map(([question, operation]) => (
+          <Button
+            key={operation}
+            size="compact-sm"
+            variant={filters.operation === operation ? 'filled' : 'default'}
+            aria-pressed={filters.operation === operation}
+            onClick={() => change({ operation: filters.operation === operation ? '' : operation })}
+          >
+            {question}
+          </Button>
+        ))}
       </Group>
       <div className="card">
         <List
@@ -88,7 +110,10 @@ function columns(change: Change): Column<AuditEntry>[] {
   return [
     { label: 'Operation', cell: (row) => only('operation', row.operation, row.operation) },
     { label: 'Target', cell: (row) => (row.target === null ? '–' : only('target', row.target, row.target)) },
-    { label: 'Caller', cell: (row) => only('caller', row.caller, row.keyName ?? callerInWords(row.caller)) },
+    {
+      label: 'Caller',
+      cell: (row) => only('caller', row.caller, row.personName ?? row.keyName ?? callerInWords(row.caller)),
+    },
     {
       label: 'Answer',
       cell: (row) => <State value={row.status < 400 ? 'succeeded' : 'failed'}>{row.status}</State>,

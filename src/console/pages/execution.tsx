@@ -92,7 +92,10 @@ function Story({ call }: { call: ExecutionRecord }) {
         By the {callerInWords(call.caller)}
         {call.serverId ? (
           <>
-            , through the server <strong>{nameOf(call.serverId)}</strong>
+            , through the server{' '}
+            <Anchor component={Link} to={`/servers/${call.serverId}`} fw={600}>
+              {nameOf(call.serverId)}
+            </Anchor>
           </>
         ) : (
           ', over REST'
@@ -183,7 +186,10 @@ function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) 
     <Group gap="xs">
       {credential.data ? (
         <>
-          <strong>{credential.data.name}</strong> <State value={credential.data.state} />
+          <Anchor component={Link} to={`/users/${encodeURIComponent(userId ?? '')}`} fw={600}>
+            {credential.data.name}
+          </Anchor>{' '}
+          <State value={credential.data.state} />
         </>
       ) : (
         <span className="mono">{credentialId}</span>
@@ -239,6 +245,19 @@ function Facts({ call }: { call: ExecutionRecord }) {
         <dd>{duration(call.durationMs)}</dd>
       </dl>
       <Group mt="md" gap="md">
+        {call.serverId && (
+          <>
+            <Anchor component={Link} to={`/servers/${call.serverId}`} size="sm">
+              Stop this agent, or change what it may do
+            </Anchor>
+            <Anchor component={Link} to={`/audit${query({ target: call.serverId })}`} size="sm">
+              Who allowed this: changes of the server
+            </Anchor>
+          </>
+        )}
+        <Anchor component={Link} to="/audit?operation=approveDefinitions" size="sm">
+          Who approved tool definitions
+        </Anchor>
         <Anchor component={Link} to={`/executions${same}`} size="sm">
           Calls of the same action
         </Anchor>

@@ -18,6 +18,7 @@ import type { KeyRecord } from '../api-types.ts';
 import { ConfirmButton, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
+import { People } from '../parts/people.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -59,6 +60,7 @@ export function Keys() {
           pager={<Pager of="keys" oldestFirst back={back} next={next} following={following} />}
         />
       </div>
+      <People />
       <SecretDialog secret={secret} close={hide} title="Copy the key">
         Whoever has the key can do what its scopes allow.
       </SecretDialog>

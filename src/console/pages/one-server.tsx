@@ -123,6 +123,9 @@ function Facts({ server }: { server: ServerRecord }) {
         <Anchor component={Link} to={`/executions${query({ serverId: server.serverId })}`} size="sm">
           Calls through this server
         </Anchor>
+        <Anchor component={Link} to={`/audit${query({ target: server.serverId })}`} size="sm">
+          Who changed it
+        </Anchor>
       </Group>
     </>
   );

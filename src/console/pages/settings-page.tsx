@@ -1,4 +1,5 @@
 import {
+  Anchor,
   Button,
   Group,
   Input,
@@ -13,6 +14,7 @@ import { useState, type FormEvent, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { SettingsRecord } from '../api-types.ts';
 import { ConfirmDialog, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
+import { CodeBlock } from '../parts/code-block.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -37,7 +39,41 @@ export function SettingsPage() {
       ) : (
         <Loading />
       )}
+      <Backups />
     </Page>
+  );
+}
+
+/** How to bring an earlier state back, which the console cannot do while it runs on the store. */
+function Backups() {
+  return (
+    <Section title="Backup and restore">
+      <Stack gap="sm">
+        <Text size="sm">
+          A backup is one file with the whole store and its master key. Make one each night, on the machine of
+          the service, while it runs:
+        </Text>
+        <CodeBlock
+          text="gatehouse backup gatehouse-$(date +%F).backup --passphrase-file /etc/gatehouse/passphrase"
+          label="Command of a backup"
+        />
+        <Text size="sm">
+          To go back to yesterday, stop the service and restore that file into an empty home. Start it there.
+          Keep the home of today until you are sure.
+        </Text>
+        <CodeBlock
+          text="GATEHOUSE_HOME=~/restored gatehouse restore gatehouse-2026-01-31.backup --passphrase-file /etc/gatehouse/passphrase"
+          label="Command of a restore"
+        />
+        <Text size="sm" c="dimmed">
+          To undo one change only, ask the{' '}
+          <Anchor component={Link} to="/audit" underline="always">
+            audit log
+          </Anchor>{' '}
+          who made it, or apply an earlier file of <span className="mono">gatehouse config export</span>.
+        </Text>
+      </Stack>
+    </Section>
   );
 }
 

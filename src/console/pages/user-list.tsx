@@ -48,7 +48,14 @@ export function UserList() {
     <Page
       title="Users"
       lead="End users own the accounts that agents use. No user reaches the accounts of another."
-      actions={mayWrite && <CreateUser />}
+      actions={
+        <>
+          <Button component={Link} to="/accounts" variant="default">
+            Accounts to reconnect
+          </Button>
+          {mayWrite && <CreateUser />}
+        </>
+      }
     >
       <Group role="search" aria-label="Search">
         <TypedFilter

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Base } from '../../base.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS } from '../../outbox/operator-events.ts';
 import { setEventsAddress } from '../../subscriptions/operator-address.ts';
-import { listAudit } from '../../runtime/audit.ts';
+import { personInWords } from '../../identity/people.ts';
+import { listAudit, type AuditRow } from '../../runtime/audit.ts';
 import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
@@ -47,6 +48,9 @@ const auditEntry = z
     requestId: z.string(),
     caller: z.string(),
     keyName: z.string().nullable(),
+    personName: z.string().nullable().meta({
+      description: 'Name and address of the person who signed in to the console with OpenID Connect.',
+    }),
     operation: z.string(),
     target: z.string().nullable(),
     status: z.int(),
@@ -149,6 +153,7 @@ export const listAuditRoute = defineRoute({
       requestId: entry.request_id,
       caller: entry.caller,
       keyName: entry.key_name,
+      personName: personNameOf(entry),
       operation: entry.operation,
       target: entry.target,
       status: entry.status,
@@ -158,6 +163,11 @@ export const listAuditRoute = defineRoute({
     return { body: toCursorPage(data, end) };
   },
 });
+
+function personNameOf({ caller, person_name: name, person_email: email }: AuditRow): string | null {
+  const [kind, personId = ''] = caller.split(':');
+  return kind === 'person' ? personInWords({ name, email, personId }) : null;
+}
 
 const JWKS_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',

@@ -1,28 +1,29 @@
 import { z } from 'zod';
 import { endConsoleSession, openConsoleSession } from '../../identity/console-sessions.ts';
-import { unknownKey, type Caller } from '../../identity/caller.ts';
-import { findKeyName } from '../../identity/named-keys.ts';
-import { KEY_SCOPES } from '../../identity/scopes.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { GatehouseError } from '../../lib/errors.ts';
+import { unknownKey } from '../../identity/caller.ts';
 import type { Context } from '../context.ts';
-import { assertConsolePage, clearConsoleCookie, setConsoleCookie } from '../server/console-cookie.ts';
+import {
+  assertConsolePage,
+  clearConsoleCookie,
+  environmentOf,
+  setConsoleCookie,
+} from '../server/console-cookie.ts';
 import { openLiveStream } from '../server/live-stream.ts';
 import { defineRoute, type Route } from '../server/route.ts';
-import { time } from '../server/shapes.ts';
+import { OIDC_ROUTES } from './console-oidc.ts';
+import { PEOPLE_ROUTES } from './console-people.ts';
+import {
+  consoleSession,
+  keyOf,
+  sessionOf,
+  sessionView,
+  signInWays,
+  signInWaysOf,
+} from './console-session.ts';
 
 /* The console's own routes. They serve its page alone, so the reference leaves them out. */
 
 const ofConsole = { tag: 'Console' } as const;
-
-const session = z.object({
-  environment: z.enum(['development', 'production']),
-  keyId: z.string(),
-  keyName: z.string(),
-  scopes: z.array(z.string()),
-  expiresAt: time.nullable(),
-  publicUrl: z.string(),
-});
 
 const signInRoute = defineRoute({
   ...ofConsole,
@@ -33,21 +34,20 @@ const signInRoute = defineRoute({
   auth: 'none',
   headers: { 'x-gatehouse-console': 'Sent by the page of the console.' },
   body: z.strictObject({ apiKey: z.string().max(200) }),
-  success: { status: 201, description: 'The session. Its token is in a cookie.', schema: session },
+  success: { status: 201, description: 'The session. Its token is in a cookie.', schema: consoleSession },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
   async handler({ context, requestId, request, body }) {
     assertConsolePage(context, request);
-    const caller = await context.callers.fromBearer(body.apiKey.trim());
-    if (caller.kind !== 'api_key') throw unknownKey();
+    const caller = await keyOf(context, body.apiKey.trim());
     const opened = await openConsoleSession(context, body.apiKey.trim());
     if (!opened) throw unknownKey();
     const { environment, label } = caller;
     const audited = { operation: 'signInToConsole', target: undefined, status: 201 };
     await context.audit.record({ environment, requestId, caller: label, ...audited });
-    const cookie = setConsoleCookie(context, opened.token, opened.expiresAt - context.clock.now());
+    const { token, expiresAt: sessionEndsAt } = opened;
     return {
-      body: await view(context, { ...caller, endsAt: opened.expiresAt }),
-      headers: { 'Set-Cookie': cookie },
+      body: await sessionView(context, { ...caller, person: undefined, sessionEndsAt }),
+      headers: { 'Set-Cookie': setConsoleCookie(context, token, sessionEndsAt - context.clock.now()) },
     };
   },
 });
@@ -62,12 +62,15 @@ const getSessionRoute = defineRoute({
   auth: 'none',
   success: {
     status: 200,
-    description: 'The session; null before the sign-in.',
-    schema: z.object({ session: session.nullable() }),
+    description: 'The session, null before the sign-in; and the ways to sign in.',
+    schema: z.object({ session: consoleSession.nullable(), signIn: signInWays }),
   },
-  async handler({ context, consoleToken }) {
-    const caller = await callerOf(context, consoleToken());
-    return { body: { session: caller && (await view(context, caller)) } };
+  errors: ['forbidden'],
+  async handler({ context, request, consoleToken }) {
+    const caller = await sessionOf(context, consoleToken(), environmentOf(request));
+    return {
+      body: { session: caller && (await sessionView(context, caller)), signIn: signInWaysOf(context) },
+    };
   },
 });
 
@@ -78,18 +81,36 @@ const signOutRoute = defineRoute({
   operationId: 'signOutOfConsole',
   summary: 'Sign out of the console',
   auth: 'api_key',
-  success: { status: 200, description: 'The session ended.', schema: z.object({ message: z.string() }) },
+  success: {
+    status: 200,
+    description:
+      'The session ended. `continueAt` ends the session at the provider; null where there is none.',
+    schema: z.object({ message: z.string(), continueAt: z.string().nullable() }),
+  },
   audited: true,
-  async handler({ context, consoleToken }) {
+  async handler({ context, caller, consoleToken }) {
     const token = consoleToken();
-    if (token !== undefined) await endConsoleSession(context, token);
+    const idToken = token === undefined ? undefined : await endConsoleSession(context, token);
     context.callers.forget();
     return {
-      body: { message: 'The session of the console ended.' },
+      body: {
+        message: 'The session of the console ended.',
+        continueAt: caller.kind === 'person' ? await endAtProvider(context, idToken) : null,
+      },
       headers: { 'Set-Cookie': clearConsoleCookie(context) },
     };
   },
 });
+
+/** Returns the address that ends the session at the provider too. Our own session ends also when that is unknown. */
+async function endAtProvider({ oidc, log }: Context, idToken: string | undefined): Promise<string | null> {
+  try {
+    return (await oidc?.signOutUrl(idToken)) ?? null;
+  } catch (err) {
+    log.warn({ err }, 'sign-out at the OpenID Connect provider failed');
+    return null;
+  }
+}
 
 const liveRoute = defineRoute({
   ...ofConsole,
@@ -109,7 +130,7 @@ const liveRoute = defineRoute({
   async handler({ context, caller, consoleToken, signal }) {
     const token = consoleToken();
     const renew = async () => {
-      if (token !== undefined) await context.callers.fromSession(token);
+      if (token !== undefined) await context.callers.fromSession(token, caller.environment);
     };
     const stream = await openLiveStream(context, { caller, renew, signal });
     return { body: stream, headers: STREAM_HEADERS };
@@ -123,26 +144,11 @@ const STREAM_HEADERS = {
 };
 
 /** The routes of the console's page. */
-export const CONSOLE_ROUTES: Route[] = [signInRoute, getSessionRoute, signOutRoute, liveRoute];
-
-async function callerOf({ callers }: Context, token: string | undefined): Promise<Caller | null> {
-  if (token === undefined) return null;
-  try {
-    return await callers.fromSession(token);
-  } catch (error) {
-    if (error instanceof GatehouseError && error.status === 401) return null;
-    throw error;
-  }
-}
-
-async function view(context: Context, caller: Caller): Promise<z.input<typeof session>> {
-  const keyId = caller.label.slice('key:'.length);
-  return {
-    environment: caller.environment,
-    keyId,
-    keyName: (await findKeyName(context.db, keyId)) ?? caller.environment,
-    scopes: caller.scopes === 'all' ? [...KEY_SCOPES] : [...caller.scopes],
-    expiresAt: isoTime(caller.endsAt ?? null),
-    publicUrl: context.publicUrl,
-  };
-}
+export const CONSOLE_ROUTES: Route[] = [
+  signInRoute,
+  getSessionRoute,
+  signOutRoute,
+  liveRoute,
+  ...OIDC_ROUTES,
+  ...PEOPLE_ROUTES,
+];

@@ -9,6 +9,7 @@ import {
   connectAccount,
   deleteCredential,
   listCredentials,
+  listCredentialsIn,
   requireCredential,
   updateCredential,
 } from '../../credentials/credential-records.ts';
@@ -145,6 +146,27 @@ export const listCredentialsRoute = defineRoute({
   async handler({ context, query, ...request }) {
     const owner = keyOf(request);
     const { credentials, ...end } = await listCredentials(context.db, { ...query, ...owner });
+    return { body: toCursorPage(credentials.map(describeCredential), end) };
+  },
+});
+
+export const listAllCredentialsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/credentials',
+  operationId: 'listAllCredentials',
+  tag: 'Credentials',
+  auth: 'api_key',
+  summary: 'List the credentials of all users by state',
+  description: 'Such as those that their users must reconnect.',
+  scope: 'credentials:read',
+  query: z.strictObject({ ...cursorQuery, state: credentialShape.shape.state }),
+  success: {
+    status: 200,
+    description: 'A page of credentials, oldest first.',
+    schema: pageOf(credentialShape),
+  },
+  async handler({ context, caller: { environment }, query }) {
+    const { credentials, ...end } = await listCredentialsIn(context.db, { ...query, environment });
     return { body: toCursorPage(credentials.map(describeCredential), end) };
   },
 });

@@ -86,6 +86,7 @@ export const ROUTES: Route[] = [
   clientMetadataRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
+  credentials.listAllCredentialsRoute,
   credentials.getCredentialRoute,
   credentials.updateCredentialRoute,
   credentials.deleteCredentialRoute,

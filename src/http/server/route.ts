@@ -62,7 +62,8 @@ export interface Reply {
   status?: number;
   /** Texts, buffers and streams are sent unchanged, other values as JSON. */
   body: unknown;
-  headers?: Record<string, string>;
+  /** A list is sent as one header for each value. */
+  headers?: Record<string, string | string[]>;
   /** Id of the target for the audit log, where the path does not hold it. */
   auditTarget?: string;
   /** Set where the answer of an audited route reveals no token and nothing changed. */
