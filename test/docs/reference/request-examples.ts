@@ -1,3 +1,4 @@
+import { EXAMPLE_BODIES, NAMES_USER } from './example-bodies.ts';
 import type { Endpoint } from './openapi-shapes.ts';
 
 /* An example of a request, as curl and as TypeScript with the client of the package. Both send the same. */
@@ -33,18 +34,31 @@ function exampleRequest({ method, path, operation }: Endpoint): Example {
   const { security, parameters, requestBody } = operation;
   const json = requestBody?.content['application/json'];
   const needed = parameters.filter(({ required }) => required);
+  const place = NAMES_USER[operation.operationId];
   const schemes = new Set(security.flatMap((one) => Object.keys(one)));
   return {
     method,
     path,
     names: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
-    query: needed
-      .filter((one) => one.in === 'query')
+    // A JWT names its user, so the parameter is optional. A key needs it.
+    query: parameters
+      .filter(
+        (one) =>
+          one.in === 'query' &&
+          (one.required || (one.name === 'userId' && (schemes.has('jwt') || place === 'query'))),
+      )
       .map(({ name, schema }) => [name, exampleOf(name, schema)]),
     token: schemes.has('apiKey') ? 'gatehouseKey' : schemes.has('jwt') ? 'userToken' : undefined,
-    headers: needed.some(({ name }) => name === 'x-svc-userid') ? [['x-svc-userid', '{userId}']] : [],
+    headers:
+      place === 'header' || needed.some(({ name }) => name === 'x-svc-userid')
+        ? [['x-svc-userid', '{userId}']]
+        : [],
     hasVersion: needed.some(({ name }) => name === 'x-api-version'),
-    ...(json ? { json: json.example } : requestBody ? { file: 'notes.txt' } : {}),
+    ...(json
+      ? { json: EXAMPLE_BODIES[operation.operationId] ?? json.example }
+      : requestBody
+        ? { file: 'notes.txt' }
+        : {}),
     isText: Object.entries(operation.responses).some(
       ([status, { content }]) => status.startsWith('2') && content && !content['application/json'],
     ),
