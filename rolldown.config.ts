@@ -10,6 +10,9 @@ import { buildWebFiles } from './src/http/server/web-files.ts';
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
 const external = ['better-sqlite3'];
 
+/** The oldest Node.js of `engines`, which does not know `using`. */
+const transform = { target: 'node22.19' };
+
 const output = {
   dir: 'dist',
   format: 'esm',
@@ -29,6 +32,7 @@ const service = defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
   external,
+  transform,
   plugins: [
     packagesOfRequire(),
     thriftyBuiltIns(),
@@ -62,6 +66,7 @@ function programs(inputs: string[]): Plugin {
           input,
           platform: 'node',
           external,
+          transform,
           plugins: [packagesOfRequire(), thriftyBuiltIns()],
           output: { ...output, codeSplitting: false },
           write: false,
