@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* Behind a reverse proxy that sets the headers of the nginx example in README.md. */
+/* Behind a reverse proxy that sets the headers of docs/deploy/nginx.conf. */
 
 const PUBLIC_URL = 'https://gatehouse.example.com:8443';
 /** Returns the nginx variables of a request to PUBLIC_URL. */
@@ -27,8 +27,8 @@ afterAll(() => service.stop());
 
 /** Returns the headers that the example sets. */
 function proxyHeaders(): Record<string, string> {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-  const lines = [...readme.matchAll(/proxy_set_header (\S+) (\$\w+);/g)];
+  const example = readFileSync(join(import.meta.dirname, '../../docs/deploy/nginx.conf'), 'utf8');
+  const lines = [...example.matchAll(/proxy_set_header (\S+) (\$\w+);/g)];
   return Object.fromEntries(lines.map(([, name = '', variable = '']) => [name, VARIABLES[variable] ?? '']));
 }
 
@@ -55,7 +55,7 @@ async function proxied(
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
 }
 
-test('access URLs behind the README’s proxy keep its scheme and port', async () => {
+test('access URLs behind the proxy keep its scheme and port', async () => {
   const made = await proxied('POST', '/api/servers', { body: { name: 'proxied' } });
   const server = parseJson(made.body);
   expect(String(valueAt(server, 'accessUrl'))).toMatch(`${PUBLIC_URL}/mcp/srv_`);
@@ -69,7 +69,7 @@ test('the API document behind the proxy names the public address', async () => {
   expect(valueAt(parseJson(body), 'servers.0.url')).toBe(PUBLIC_URL);
 });
 
-test('MCP rejects a Host without the port, so the README passes $http_host', async () => {
+test('MCP rejects a Host without the port, so the example passes $http_host', async () => {
   const made = await proxied('POST', '/api/servers', { body: { name: 'without port' } });
   const path = new URL(String(valueAt(parseJson(made.body), 'accessUrl'))).pathname;
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
