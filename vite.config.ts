@@ -2,6 +2,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import manifest from './package.json' with { type: 'json' };
 
+// The page is always that of a release. React's other build is slow, and holds the paths of this machine.
+process.env['NODE_ENV'] = 'production';
+
 /* dist/console: the console's page. `npm run build` runs this after rolldown, which empties dist. */
 export default defineConfig({
   root: 'src/console',
