@@ -16,6 +16,8 @@ const WORD = /^[A-Za-z][A-Za-z_.-]{0,39}$/;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}(?=$|[T ]\d{2}:)/;
+/** Dates inside of a text, such as a filter. */
+const DATES = /(\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?)/;
 const IP = /^\d{1,3}(\.\d{1,3}){3}$/;
 const NAME = /^[A-Za-z_@$#][A-Za-z_.:@$#-]*\d{0,2}$/;
 const MAX_NAME = 40;
@@ -65,7 +67,10 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
     if (EMAIL.test(given)) return `${words(given.slice(0, given.lastIndexOf('@')))}@example.com`;
     if (/^https?:\/\//.test(given)) return address(given);
     if (UUID.test(given)) return given.replaceAll(/[0-9a-f]+/gi, hex);
-    return words(given);
+    return given
+      .split(DATES)
+      .map((piece, index) => (index % 2 === 1 ? shifted(piece, shiftDays) : words(piece)))
+      .join('');
   };
   /** Replaces a part of a UUID. */
   const hex = (found: string): string => {

@@ -2,6 +2,7 @@ import type { Base } from '../base.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { ActionExample } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
+import { parametersOf } from '../connectors/parameters.ts';
 import { storedFields } from '../credentials/fields.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { asObject, isJsonObject, parseJson, type Json } from '../lib/json.ts';
@@ -229,8 +230,11 @@ const PROSE = new Set([
   'categories',
 ]);
 
-/** Returns the texts that the file compares or sends: enums, constants, and texts in expressions. */
-function vocabularyOf(definition: ConnectorFile): Set<string> {
+/**
+ * Returns the texts that the file compares or sends: enums, constants, and texts in expressions. Values that the
+ * descriptions of parameters name are among them: "such as updated_on:desc".
+ */
+function vocabularyOf({ sources: _sources, ...definition }: ConnectorFile): Set<string> {
   const found = new Set<string>();
   const walk = (value: unknown): void => {
     if (typeof value === 'string') {
@@ -241,6 +245,12 @@ function vocabularyOf(definition: ConnectorFile): Set<string> {
         if (Array.isArray(value) || !PROSE.has(name) || typeof each === 'object') walk(each);
   };
   walk(definition);
+  for (const action of Object.values(definition.actions)) {
+    for (const { parameter } of parametersOf(action)) {
+      for (const word of String(parameter['description'] ?? '').match(/[\p{L}\p{N}]+/gu) ?? [])
+        found.add(word);
+    }
+  }
   return found;
 }
 
