@@ -132,7 +132,7 @@ async function readWindow(
 export async function getUnified(context: ReadContext, read: UnifiedRead, id: string): Promise<JsonObject> {
   const model = sourceModelOf(read.connector, read.scope);
   const remoteId = remoteIdOf(read.scope, read.credential.credentialId, id);
-  if (remoteId === undefined) throw recordNotFound(id);
+  if (remoteId === undefined) throw notAnId(id);
   try {
     const raw = await (model.get ? readOne : findInList)(context, read, { remoteId, id });
     return (await toDelivered(connectionOf(read), raw, await customOf(context, read))).body;
@@ -213,6 +213,14 @@ export function saysNotFound(error: unknown): boolean {
   if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') return false;
   const status = error.details?.['status'];
   return status === 404 || status === 410;
+}
+
+/** Returns the error of an id that no record can have. */
+export function notAnId(id: string): GatehouseError {
+  return new GatehouseError(
+    'record_not_found',
+    `This connection has no record "${id.slice(0, 100)}". Give the id of a record of its list, not the remoteId.`,
+  );
 }
 
 export function recordNotFound(id: string): GatehouseError {

@@ -9,7 +9,14 @@ import { mapInput, type Author } from '../upstream/expression.ts';
 import { typedId } from './inputs.ts';
 import { modelOf } from './map.ts';
 import { UNIFIED_MODELS } from './models.ts';
-import { getUnified, recordNotFound, saysNotFound, type ReadContext, type UnifiedRead } from './read.ts';
+import {
+  getUnified,
+  notAnId,
+  recordNotFound,
+  saysNotFound,
+  type ReadContext,
+  type UnifiedRead,
+} from './read.ts';
 import { remoteIdOf, unifiedId } from './unified-ids.ts';
 import { givenFaults } from './writable.ts';
 
@@ -52,7 +59,7 @@ export async function updateUnified(context: ReadContext, write: UnifiedWrite, i
   const model = modelOf(write.connector, write.scope);
   const update = model.update ?? cannot(write, 'update', model);
   const remoteId = remoteIdOf(write.scope, write.credential.credentialId, id);
-  if (remoteId === undefined) throw recordNotFound(id);
+  if (remoteId === undefined) throw notAnId(id);
   const input = { [update.param]: typedId(write.connector, update, remoteId) };
   try {
     const result = await run(context, write, { part: update, input });

@@ -299,7 +299,7 @@ async function onPollFailed(context: Context, source: Source, error: unknown): P
     Math.min(seconds * SECOND, LONGEST_BACKOFF_MS),
     waitAfterFailures(source, failures),
   );
-  const facts = known ? { code: error.code } : { err: error };
+  const facts = known ? { code: error.code, reason: error.message.slice(0, 500) } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
     'poll failed',
