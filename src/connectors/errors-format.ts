@@ -57,8 +57,15 @@ const rule = z
 export type ErrorRule = z.infer<typeof rule>;
 
 export const errors = z.strictObject({
-  /** Paths of the app's sentence, tried in order. GraphQL actions also try `errors.0.message`. */
-  message: z.array(bodyPath).default([]),
+  /**
+   * Paths of the app's sentence, tried in order. A list of sentences there becomes one line. GraphQL actions also try
+   * `errors.0.message`.
+   */
+  message: z
+    .array(
+      bodyPath.refine((path) => !path.includes('*'), 'takes no *: name the list, whose texts are joined'),
+    )
+    .default([]),
   /** Path of the app's own error code. GraphQL actions also try `errors.0.extensions.code` and `errors.0.type`. */
   code: bodyPath.optional(),
   /** Where a refusal for a missing right names the right: `body:needed`, `header:X-Accepted-GitHub-Permissions`. */

@@ -88,9 +88,12 @@ const poll = z
     since: fieldName.optional(),
     /** The time of the record that the bound and the order use. */
     by: z.enum(['createdAt', 'updatedAt']).default('updatedAt'),
-    /** The format of the bound, where it differs from the record's times. `utc`: ISO 8601 in UTC, without zone. */
+    /**
+     * The format of the bound, where it differs from the record's times. `iso`: 2026-03-01T12:00:00.000Z. `utc`:
+     * 2026-03-01T12:00:00. `date`: 2026-03-01. `seconds`, `milliseconds`: an epoch.
+     */
     sinceFormat: z.enum(['iso', 'utc', 'seconds', 'milliseconds', 'date']).optional(),
-    /** A template around the bound, for apps with a query language: `updated_at:>'{since}'`. */
+    /** A template around the bound: `updated_at:>'{since}'` in a query language, `{since}Z` for a time without fraction. */
     sinceTemplate: z
       .string()
       .refine((text) => text.includes('{since}'), 'must hold {since}')

@@ -66,10 +66,11 @@ export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
   const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES[side] } };
   const { anyOf, ...rest } = convert(schema, walk);
   if (!Array.isArray(anyOf)) return { ...rest, type: 'object' };
+  const choice = choiceOf(anyOf);
   const properties = anyOf.flatMap((branch) => Object.entries(asSchema(asSchema(branch)['properties'])));
   return {
     ...rest,
-    ...described(rest, choiceOf(anyOf)),
+    ...described(rest, choice === undefined ? '' : `Give at least one of: ${choice}.`),
     type: 'object',
     properties: { ...Object.fromEntries(properties), ...asSchema(rest['properties']) },
   };
@@ -266,12 +267,11 @@ function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
   return typeof at === 'object' && at !== null ? asSchema(at) : undefined;
 }
 
-/** Describes alternatives at the top in words, where each requires some properties. */
-function choiceOf(branches: unknown[]): string {
+/** Returns alternatives in words, where each requires some properties: `email, phone with country`. */
+export function choiceOf(branches: readonly unknown[]): string | undefined {
   const choices = branches.map((branch) => asSchema(branch)['required']);
-  if (!choices.every((names) => Array.isArray(names) && names.length > 0)) return '';
-  const words = choices.map((names) => (Array.isArray(names) ? names.join(' with ') : ''));
-  return `Give at least one of: ${words.join(', ')}.`;
+  if (!choices.every((names) => Array.isArray(names) && names.length > 0)) return undefined;
+  return choices.map((names) => (Array.isArray(names) ? names.join(' with ') : '')).join(', ');
 }
 
 function described({ description }: JsonSchema, more: string): JsonSchema {

@@ -15,7 +15,7 @@ import {
 import { didYouMean } from '../lib/words.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
-import { asSchema } from './model-schema.ts';
+import { asSchema, choiceOf } from './model-schema.ts';
 import { schemaPatternFaults } from './patterns.ts';
 import { refsOf, withRefs } from './action-schemas.ts';
 import { memoByObject } from '../lib/memo.ts';
@@ -61,7 +61,7 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
       if (!(error instanceof TooManyStepsError)) throw error;
       return [{ field: '(whole)', rule: 'holds too much text for the patterns of its schema' }];
     }
-    return (validate.errors ?? []).slice(0, MAX_FAULTS).map(toFault);
+    return faultsOf(validate.errors ?? []);
   };
 }
 
@@ -176,6 +176,22 @@ function isUrl(text: string): boolean {
   return /^(?:https?|ftp):\/\/\S/i.test(text) && URL.canParse(text);
 }
 
+/** Returns the faults of errors. A choice of required properties is one fault, not one for each property. */
+function faultsOf(errors: readonly ErrorObject[]): Fault[] {
+  const choices = errors.filter((error) => missingChoice(error) !== undefined);
+  const isPartOfChoice = ({ schemaPath }: ErrorObject) =>
+    choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`));
+  return errors
+    .filter((error) => !isPartOfChoice(error))
+    .slice(0, MAX_FAULTS)
+    .map(toFault);
+}
+
+/** Returns the properties of which one is required, in words. */
+function missingChoice({ keyword, schema }: ErrorObject): string | undefined {
+  return keyword === 'anyOf' && Array.isArray(schema) ? choiceOf(schema) : undefined;
+}
+
 function toFault(error: ErrorObject): Fault {
   const at = error.instancePath.slice(1).replaceAll('/', '.');
   const below = (name: string) => (at ? `${at}.${name}` : name);
@@ -191,6 +207,12 @@ function toFault(error: ErrorObject): Fault {
     case 'enum': {
       const values: unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
       return { field: at, rule: `must be one of: ${values.map(String).join(', ')}` };
+    }
+    case 'anyOf': {
+      const choice = missingChoice(error);
+      const rule =
+        choice === undefined ? (error.message ?? 'is invalid') : `needs at least one of: ${choice}`;
+      return { field: at || '(whole)', rule };
     }
     case 'const':
       return { field: at, rule: `must be ${JSON.stringify(params['allowedValue'])}` };

@@ -10,7 +10,7 @@ export function yamlFaults(errors: readonly YAMLError[], lines: LineCounter, fil
   const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
   return [...(first ? [first] : []), ...repeated].map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    return { file, line, path: '', rule: `line ${line}, column ${col}: ${ruleOf(error)}` };
+    return { file, line, path: '', rule: `column ${col}: ${ruleOf(error)}` };
   });
 }
 
@@ -25,6 +25,8 @@ function ruleOf({ code, message }: YAMLError): string {
     case 'BLOCK_AS_IMPLICIT_KEY':
     case 'MULTILINE_IMPLICIT_KEY':
       return 'has ": " where no member can begin. Quote the text that holds it, or indent the line as its neighbours';
+    case 'BLOCK_IN_FLOW':
+      return 'has ": " in a text inside of { … } or [ … ]. Quote the text';
     case 'MISSING_CHAR':
       return `is not closed: ${message}. Close each quote and bracket`;
     default:

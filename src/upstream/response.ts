@@ -178,12 +178,19 @@ function sentenceOf(call: UpstreamCall, { body, secrets }: UpstreamAnswer): stri
   for (const path of messagePaths(call)) {
     const found = valueAt(body, path);
     if (found === undefined || found === null || found === '' || isEmpty(found)) continue;
-    return excerpt(typeof found === 'string' ? found : JSON.stringify(found), secrets);
+    return excerpt(sentence(found), secrets);
   }
   if (body === null || body === '') return '';
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   // A page for browsers does not help a caller.
   return /^\s*<(!doctype|html)/i.test(text) ? '' : excerpt(text, secrets);
+}
+
+/** Returns an app's message as text. A list of sentences becomes one line. */
+function sentence(found: Json): string {
+  if (typeof found === 'string') return found;
+  const isSentences = Array.isArray(found) && found.every((one) => typeof one === 'string');
+  return isSentences ? found.join('; ') : JSON.stringify(found);
 }
 
 /** Returns whether a value is an empty list or object. */
