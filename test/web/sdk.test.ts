@@ -65,6 +65,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
       'setToken',
       'authenticate',
       'install',
+      'manage',
       'resume',
     ]);
   });
