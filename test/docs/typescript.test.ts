@@ -14,13 +14,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const VALUES =
   'a b actionId category connectionId connectorId content credentialId deliveryId executionId fileId id keyId link mappingId model runId serverId sessionId starterId subscriptionId token userId version workflowId';
 
+const LANGUAGES = new Set(['js', 'ts', 'tsx']);
+
 test('each example in TypeScript compiles', async () => {
   const blocks = pagesWithExamples()
     .flatMap(blocksOf)
-    .filter(({ language, notRun }) => (language === 'ts' || language === 'js') && notRun === undefined);
+    .filter(({ language, notRun }) => LANGUAGES.has(language) && notRun === undefined);
   expect(blocks.length).toBeGreaterThan(120);
   mkdirSync(join(folder, 'pages'));
-  // An import of packages of this checkout, and of its client under the name of the package.
+  // An import of packages of this checkout, and of its entries under the name of the package.
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const [page, members] of Map.groupBy(blocks, ({ page }) => page)) {
     const name = page.replace(/^docs\//, '').replaceAll(/[^a-z]+/g, '-');
@@ -68,7 +70,12 @@ const PROJECT = {
     skipLibCheck: true,
     allowJs: true,
     allowImportingTsExtensions: true,
-    paths: { 'gatehouse/client': [join(ROOT, 'src/client/client.ts')] },
+    jsx: 'react-jsx',
+    paths: {
+      'gatehouse/client': [join(ROOT, 'src/client/client.ts')],
+      'gatehouse/web': [join(ROOT, 'src/embed/embed.ts')],
+      'gatehouse/react': [join(ROOT, 'src/embed/react.tsx')],
+    },
   },
   include: ['pages'],
 };
