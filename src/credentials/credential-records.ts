@@ -120,13 +120,16 @@ export async function listCredentials(
   db: DbOrTx,
   filter: CredentialFilter,
 ): Promise<PageEnd & { credentials: Credential[] }> {
+  const { credentialIds } = filter;
   let query = db
     .selectFrom('credentials')
     .selectAll()
     .where('user_id', '=', filter.userId)
     .where('environment', '=', filter.environment);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
-  if (filter.credentialIds) query = query.where('credential_id', 'in', filter.credentialIds);
+  // PostgreSQL accepts no empty list.
+  if (credentialIds)
+    query = query.where('credential_id', 'in', credentialIds.length > 0 ? credentialIds : ['']);
   const { rows: credentials, ...end } = await readPage(query, ORDER, filter);
   return { credentials: credentials.map(toCredential), ...end };
 }

@@ -70,7 +70,7 @@ function newestOf(db: DbOrTx, { subscriptionId, status, deliveryId, ...page }: D
   const all = db
     .selectFrom('deliveries')
     .where('subscription_id', '=', subscriptionId)
-    .$if(deliveryId !== undefined, (query) => query.where('delivery_id', '=', deliveryId ?? ''))
+    .$if(deliveryId !== undefined, (query) => query.where('delivery_id', '=', storedId(deliveryId)))
     .where(afterCursor(ORDER, page));
   const newest = all
     .selectAll()
@@ -87,6 +87,11 @@ function newestOf(db: DbOrTx, { subscriptionId, status, deliveryId, ...page }: D
     .selectAll()
     .where('delivery_id', 'in', all.select('delivery_id').where(IS_HANDED_OFF));
   return db.selectFrom(waiting.unionAll(handedOff).as('deliveries'));
+}
+
+/** Returns an id that the store accepts; an empty one, which no delivery has, for any other text. */
+function storedId(deliveryId = ''): string {
+  return isDeliveryId(deliveryId) ? deliveryId : '';
 }
 
 async function attemptsOf(db: DbOrTx, ids: string[]): Promise<Selectable<Tables['delivery_attempts']>[]> {

@@ -41,6 +41,8 @@ interface Target {
   environment: string;
   /** Address of Gatehouse, without trailing slash. */
   url: string;
+  /** The user, as the token names it. */
+  subject: unknown;
 }
 
 interface Mark {
@@ -58,8 +60,10 @@ let endOpen: (() => void) | undefined;
 let sendToken: ((token: string) => void) | undefined;
 
 export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
+  const before = target;
   target = targetOf(token, options);
-  sendToken?.(token);
+  // An open window stays that of its user.
+  if (before?.subject === target.subject) sendToken?.(token);
   const proceed = onToken;
   onToken = undefined;
   proceed?.();
@@ -75,7 +79,8 @@ export function targetOf(token: string, { environment: named, url }: TokenOption
         "setToken(token, { environment: 'production' }).",
     );
   }
-  return { token, environment, url: url?.replace(/\/+$/, '') ?? addressOf(claims['iss']) };
+  const { sub: subject, iss } = claims;
+  return { token, environment, url: url?.replace(/\/+$/, '') ?? addressOf(iss), subject };
 }
 
 export const authenticate: Gatehouse['authenticate'] = ({ app, category, callback } = {}) => {

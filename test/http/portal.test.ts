@@ -81,7 +81,8 @@ describe('a user’s own things', () => {
     const only = (query: string) => as(ada, 'GET', `${paths().deliveries}?${query}`);
     expect((await only('status=dead')).at('data')).toEqual([]);
     expect((await only(`deliveryId=${deliveryId}`)).at('data')).toHaveLength(1);
-    expect((await only('deliveryId=msg_other')).at('data')).toEqual([]);
+    for (const id of ['msg_other', '%00', `msg_${'0'.repeat(22)}`])
+      expect((await only(`deliveryId=${id}`)).at('data')).toEqual([]);
   });
 
   test('a delivery is sent again, and the audit log names the user', async () => {
