@@ -9,6 +9,7 @@ export function openMenu(): void {
   const set = (open: boolean) => {
     button.ariaExpanded = String(open);
     document.body.classList.toggle('menu-open', open);
+    if (open) showCurrent(pages);
   };
   button.hidden = false;
   button.addEventListener('click', () => set(button.ariaExpanded !== 'true'));
@@ -17,9 +18,14 @@ export function openMenu(): void {
     set(false);
     button.focus();
   });
+  showCurrent(pages);
+}
+
+/** Scrolls the list of pages to the current page, which would otherwise be out of sight in a long list. */
+function showCurrent(pages: HTMLElement): void {
   const current = pages.querySelector<HTMLElement>('[aria-current]');
-  // The current page of a long list would otherwise be out of sight.
-  if (current) pages.scrollTop = current.offsetTop - pages.clientHeight / 3;
+  const isBelow = current !== null && current.offsetTop + current.clientHeight > pages.clientHeight;
+  if (isBelow) pages.scrollTop = current.offsetTop - pages.clientHeight / 3;
 }
 
 /** Marks the section that the reader sees in the table of contents, and closes the table on narrow screens. */

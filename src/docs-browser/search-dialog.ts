@@ -48,7 +48,9 @@ function createDialog() {
   dialog.className = 'search';
   dialog.ariaLabel = 'Search the documentation';
   const field = document.createElement('input');
-  field.type = 'search';
+  field.type = 'text';
+  // Escape in a field of the type `search` would empty it, and not close the dialog.
+  field.role = 'searchbox';
   field.placeholder = 'Search the documentation';
   field.ariaLabel = 'Search the documentation';
   field.autocomplete = 'off';

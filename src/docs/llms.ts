@@ -1,4 +1,4 @@
-import { ADDRESS_MARK, servedLink, withPublicAddress, type LinkTargets } from './links.ts';
+import { ADDRESS_MARK, addressOf, servedLink, withPublicAddress, type LinkTargets } from './links.ts';
 import type { DocsGroup, DocsPage } from './pages.ts';
 
 /*
@@ -47,7 +47,7 @@ export function servedMarkdown({ text, file }: DocsPage, targets: LinkTargets): 
       const target = servedLink(href, file, targets);
       if (target === undefined) return whole;
       const [path = '', anchor] = target.split('#');
-      const isFile = /\.\w+$/.test(path);
+      const isFile = targets.attachments.has(path.slice(addressOf('').length + 1));
       const page = path.endsWith('/docs') ? `${path}/index.md` : isFile ? path : `${path}.md`;
       return `](${page}${anchor === undefined ? '' : `#${anchor}`})`;
     });

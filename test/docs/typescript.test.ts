@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 import { blocksOf, pagesWithExamples, ROOT, type Block } from './examples/blocks.ts';
 
 /* The examples in TypeScript and JavaScript, checked by the compiler against the client and the packages that they name. */
@@ -31,7 +32,7 @@ test('each example in TypeScript compiles', async () => {
       continue;
     }
     for (const [index, { code, language }] of members.entries())
-      write(`${name}-${index}.${language}`, `${code.replaceAll('<package>', 'gatehouse')}\nexport {};\n`);
+      write(`${name}-${index}.${language}`, `${code.replaceAll('<package>', manifest.name)}\nexport {};\n`);
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(PROJECT));
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -51,7 +52,7 @@ function referenceFile(blocks: Block[]): string {
   const values = VALUES.split(' ').map((name) => `declare const ${name}: any;`);
   const functions = blocks.map(({ code }, index) => `export async function request${index}() {\n${code}}\n`);
   return [
-    "import type { Client } from 'gatehouse/client';",
+    `import type { Client } from '${manifest.name}/client';`,
     'declare const gatehouse: Client;',
     ...values,
     ...functions,
@@ -71,11 +72,11 @@ const PROJECT = {
     allowJs: true,
     allowImportingTsExtensions: true,
     jsx: 'react-jsx',
-    paths: {
-      'gatehouse/client': [join(ROOT, 'src/client/client.ts')],
-      'gatehouse/web': [join(ROOT, 'src/embed/embed.ts')],
-      'gatehouse/react': [join(ROOT, 'src/embed/react.tsx')],
-    },
+    paths: Object.fromEntries(
+      Object.entries({ client: 'client/client.ts', web: 'embed/embed.ts', react: 'embed/react.tsx' }).map(
+        ([subpath, source]) => [`${manifest.name}/${subpath}`, [join(ROOT, 'src', source)]],
+      ),
+    ),
   },
   include: ['pages'],
 };
