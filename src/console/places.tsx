@@ -29,6 +29,14 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     page: lazy(async () => ({ default: (await import('./pages/workflow-list.tsx')).WorkflowList })),
   },
   {
+    path: '/workflows/new',
+    page: lazy(async () => ({ default: (await import('./pages/edit-workflow.tsx')).EditWorkflow })),
+  },
+  {
+    path: '/workflows/:workflowId/edit',
+    page: lazy(async () => ({ default: (await import('./pages/edit-workflow.tsx')).EditWorkflow })),
+  },
+  {
     path: '/workflows/:workflowId',
     page: lazy(async () => ({ default: (await import('./pages/workflow-page.tsx')).WorkflowPage })),
   },

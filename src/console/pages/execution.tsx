@@ -219,7 +219,12 @@ function Facts({ call }: { call: ExecutionRecord }) {
           {call.userId ? (
             <>
               {user.data && (
-                <Anchor component={Link} to={`/users/${encodeURIComponent(call.userId)}`} display="block">
+                <Anchor
+                  component={Link}
+                  to={`/users/${encodeURIComponent(call.userId)}`}
+                  display="block"
+                  size="sm"
+                >
                   {user.data.username}
                 </Anchor>
               )}

@@ -101,6 +101,12 @@ function Facts({ user }: { user: UserRecord }) {
       <dd>
         <When at={user.createdAt} />
       </dd>
+      <dt>Changes</dt>
+      <dd>
+        <Anchor component={Link} to={`/audit${query({ target: user.userId })}`}>
+          Who changed this user
+        </Anchor>
+      </dd>
       <dt>Metadata</dt>
       <dd>
         {Object.keys(user.metadata).length === 0 ? (

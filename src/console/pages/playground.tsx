@@ -8,12 +8,13 @@ import { ConfirmDialog } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { JsonField } from '../parts/json-field.tsx';
 import { Page, Section } from '../parts/page.tsx';
+import { UserPicker } from '../parts/pickers.tsx';
 import { Loading } from '../parts/records.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { State } from '../parts/values.tsx';
-import { useAll } from '../queries.ts';
+import { useAll, useRest, type ListPage } from '../queries.ts';
 import { exchange, isObject, query, type Answer } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { RunResult } from './playground-result.tsx';
@@ -27,7 +28,10 @@ const SHOWN = 100;
 /** Runs an action for a user, with a form made from its schema. */
 export function Playground() {
   const [choice, choose] = useFilters(CHOICES);
-  const users = useAll<UserRecord>('/users');
+  const user = useRest<UserRecord>(`/users/${encodeURIComponent(choice.userId)}`, {
+    enabled: choice.userId !== '',
+  });
+  const first = useRest<ListPage<UserRecord>>('/users?limit=1');
   const connectors = useAll<ConnectorRecord>('/connectors');
   const actions = useAll<ActionRecord>(`/connectors/${encodeURIComponent(choice.connectorId)}/actions`, {
     enabled: choice.connectorId !== '',
@@ -37,13 +41,12 @@ export function Playground() {
     {
       topics: ['accounts'],
       userId: choice.userId,
-      enabled: choice.userId !== '' && choice.connectorId !== '' && users.isSuccess,
+      enabled: choice.userId !== '' && choice.connectorId !== '' && user.isSuccess,
     },
   );
   const connector = connectors.data?.find((one) => one.connectorId === choice.connectorId);
   const action = actions.data?.find((one) => one.actionId === choice.actionId);
-  const user = users.data?.find((one) => one.userId === choice.userId);
-  const failed = [users, connectors, actions, accounts].find((one) => one.isError);
+  const failed = [first, user, connectors, actions, accounts].find((one) => one.isError);
 
   return (
     <Page
@@ -51,7 +54,7 @@ export function Playground() {
       lead="Run an action for a user, as over REST. The call is real: the app does what the action says."
     >
       {failed?.error && <ErrorNotice error={failed.error} again={() => void failed.refetch()} />}
-      {users.data?.length === 0 && (
+      {first.data?.data.length === 0 && (
         <Alert variant="light" title="This environment has no users yet">
           An action always runs for a user. Create one with{' '}
           <span className="mono">gatehouse users create</span>.
@@ -59,15 +62,11 @@ export function Playground() {
       )}
       <div className="card">
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} p="md">
-          <Select
+          <UserPicker
             label="User"
-            placeholder={users.isPending ? 'Loading…' : 'Choose a user'}
-            searchable
-            limit={SHOWN}
-            value={user ? choice.userId : null}
-            onChange={(userId) => choose({ userId: userId ?? '', credentialId: '' })}
-            data={(users.data ?? []).map(({ userId, username }) => ({ value: userId, label: username }))}
-            nothingFoundMessage="No such user"
+            placeholder="Choose a user"
+            value={choice.userId}
+            onChange={(userId) => choose({ userId, credentialId: '' })}
           />
           <Select
             label="Connector"
@@ -101,7 +100,7 @@ export function Playground() {
           key={`${action.connectorId}.${action.actionId}`}
           action={action}
           connector={connector}
-          user={user}
+          user={choice.userId === '' ? undefined : user.data}
           choice={choice}
           account={accounts.data?.find((one) => one.credentialId === choice.credentialId)}
         />

@@ -1,4 +1,4 @@
-import { Alert, Button } from '@mantine/core';
+import { Alert, Anchor, Button } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
@@ -111,7 +111,15 @@ function Facts({ one }: { one: SubscriptionRecord }) {
       <dt>Account</dt>
       <dd>{one.connectionId ? <Id value={one.connectionId} /> : 'none'}</dd>
       <dt>User</dt>
-      <dd>{one.userId ? <Id value={one.userId} /> : 'none'}</dd>
+      <dd>
+        {one.userId ? (
+          <Anchor component={Link} to={`/users/${encodeURIComponent(one.userId)}`} className="mono">
+            {one.userId}
+          </Anchor>
+        ) : (
+          'none'
+        )}
+      </dd>
       <dt>Events come by</dt>
       <dd>
         {one.source === 'native'
@@ -131,6 +139,12 @@ function Facts({ one }: { one: SubscriptionRecord }) {
       <dt>Created</dt>
       <dd>
         <When at={one.createdAt} />
+      </dd>
+      <dt>Changes</dt>
+      <dd>
+        <Anchor component={Link} to={`/audit?target=${one.subscriptionId}`}>
+          Who changed it
+        </Anchor>
       </dd>
     </dl>
   );

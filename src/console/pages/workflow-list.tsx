@@ -1,4 +1,5 @@
-import { Anchor, Badge, Group } from '@mantine/core';
+import { Anchor, Badge, Button, Group } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { VersionRecord, WorkflowRecord } from '../api-types.ts';
 import { Empty } from '../parts/empty.tsx';
@@ -7,16 +8,25 @@ import { UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { When } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
+import { useScope } from '../signed-in.ts';
 
 /** The workflows of the environment, and the runs of all. */
 export function WorkflowList() {
   const list = useAll<WorkflowRecord>('/workflows');
+  const mayWrite = useScope('workflows:write');
   const nameOf = (workflowId: string) =>
     list.data?.find((one) => one.workflowId === workflowId)?.name ?? workflowId;
   return (
     <Page
       title="Workflows"
       lead="A workflow runs actions in the accounts of its users: at an event, by a schedule, at a call, or on demand."
+      actions={
+        mayWrite && (
+          <Button component={Link} to="/workflows/new" leftSection={<IconPlus size={16} aria-hidden />}>
+            New workflow
+          </Button>
+        )
+      }
     >
       <Section title="All workflows" flush>
         <UnpagedList

@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
-import { IconArrowLeft } from '@tabler/icons-react';
+import { IconArrowLeft, IconPencil } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { InstallationRecord, VersionDifference, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import { ConfirmButton } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -12,6 +13,8 @@ import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
+import { query, rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
 import { Draft, triggerInWords } from './workflow-list.tsx';
 
 /** One workflow: its runs, installations and versions. */
@@ -19,6 +22,8 @@ export function WorkflowPage() {
   const { workflowId = '' } = useParams();
   const path = `/workflows/${encodeURIComponent(workflowId)}`;
   const found = useRest<WorkflowRecord>(path);
+  const mayWrite = useScope('workflows:write');
+  const mayRun = useScope('workflows:run');
   const installations = useAll<InstallationRecord>(`${path}/installations`);
   const back = (
     <Button
@@ -46,7 +51,20 @@ export function WorkflowPage() {
           <Id value={one.workflowId} />
         </>
       }
-      actions={back}
+      actions={
+        <>
+          {mayWrite && (
+            <Button
+              component={Link}
+              to={`/workflows/${one.workflowId}/edit`}
+              leftSection={<IconPencil size={16} aria-hidden />}
+            >
+              Edit
+            </Button>
+          )}
+          {back}
+        </>
+      }
     >
       <Section title="Runs">
         <Runs path={`${path}/runs`} />
@@ -55,7 +73,7 @@ export function WorkflowPage() {
         <UnpagedList
           label="Installations"
           list={installations}
-          columns={INSTALLATIONS}
+          columns={[...INSTALLATIONS, ...(mayRun ? [runColumn(path)] : [])]}
           keyOf={(row) => row.installationId}
           empty={
             <Empty title="Not installed yet">
@@ -90,6 +108,25 @@ const INSTALLATIONS: Column<InstallationRecord>[] = [
   },
   { label: 'Installed', end: true, cell: (row) => <When at={row.createdAt} /> },
 ];
+
+function runColumn(path: string): Column<InstallationRecord> {
+  return {
+    label: '',
+    end: true,
+    cell: (row) =>
+      row.enabled && (
+        <ConfirmButton
+          size="xs"
+          label="Run now"
+          title="Run the workflow now?"
+          done="The run has begun."
+          run={() => rest(`${path}/run${query({ userId: row.userId })}`, { method: 'POST', body: {} })}
+        >
+          Its steps are real: they act in the accounts of this user.
+        </ConfirmButton>
+      ),
+  };
+}
 
 function Versions({ path }: { path: string }) {
   const versions = useAll<VersionRecord>(`${path}/versions`);

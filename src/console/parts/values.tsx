@@ -69,7 +69,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
           <ActionIcon
             variant="subtle"
             color={copied ? 'green' : 'gray'}
-            size="sm"
+            size={26}
             onClick={copy}
             aria-label={copied ? 'Copied' : label}
           >

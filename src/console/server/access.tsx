@@ -79,16 +79,16 @@ export function Access({ server }: { server: ServerRecord }) {
             The server is switched off. Clients are refused until you switch it on.
           </Alert>
         )}
-        <Tabs defaultValue="Claude Desktop" keepMounted={false}>
+        <Tabs defaultValue="0">
           <Tabs.List>
-            {snippets.map(({ client }) => (
-              <Tabs.Tab key={client} value={client}>
+            {snippets.map(({ client }, at) => (
+              <Tabs.Tab key={client} value={String(at)}>
                 {client}
               </Tabs.Tab>
             ))}
           </Tabs.List>
-          {snippets.map(({ client, todo, text }) => (
-            <Tabs.Panel key={client} value={client} pt="md">
+          {snippets.map(({ client, todo, text }, at) => (
+            <Tabs.Panel key={client} value={String(at)} pt="md">
               <Text size="sm" mb="xs">
                 {todo}
                 {!accessUrl && ' Show the access URL first. It is filled in then.'}

@@ -1,0 +1,229 @@
+import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { IconArrowLeft, IconPlayerPlay, IconPlus } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { Link, useNavigate, useParams } from 'react-router';
+import type { ActionRecord, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import { useAct } from '../parts/acts.tsx';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { ErrorNotice } from '../parts/error-notice.tsx';
+import { JsonField } from '../parts/json-field.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { ConnectorActionPicker, NO_ACTION, UserPicker } from '../parts/pickers.tsx';
+import { Loading } from '../parts/records.tsx';
+import { useRest } from '../queries.ts';
+import { isObject, query, rest } from '../rest-client.ts';
+import { useScope } from '../signed-in.ts';
+
+type Definition = Record<string, unknown>;
+
+const EMPTY: Definition = { trigger: { type: 'manual' }, steps: [] };
+
+/** Edits a workflow: a new one, or the next version of one that is there. */
+export function EditWorkflow() {
+  const { workflowId } = useParams();
+  const found = useRest<WorkflowRecord>(`/workflows/${encodeURIComponent(workflowId ?? '')}`, {
+    enabled: workflowId !== undefined,
+  });
+  if (workflowId === undefined) return <Editor workflow={undefined} />;
+  if (found.data) return <Editor key={workflowId} workflow={found.data} />;
+  return (
+    <Page title="Workflow">
+      {found.isError ? <ErrorNotice error={found.error} again={() => void found.refetch()} /> : <Loading />}
+    </Page>
+  );
+}
+
+function Editor({ workflow }: { workflow: WorkflowRecord | undefined }) {
+  const [name, setName] = useState('');
+  const [definition, setDefinition] = useState<Definition>(() => ({ ...(workflow?.definition ?? EMPTY) }));
+  const [isFaulty, setFaulty] = useState(false);
+  const [userId, setUserId] = useState('');
+  const mayWrite = useScope('workflows:write');
+  const goTo = useNavigate();
+  const store = useAct((draft: boolean) => save({ workflow, name: name.trim(), definition, draft }));
+  const publish = () =>
+    store.mutate(false, { onSuccess: ({ workflowId }) => void goTo(`/workflows/${workflowId}`) });
+  const test = useAct(async () => {
+    const { workflowId, version } = await store.mutateAsync(true);
+    const path = `/workflows/${workflowId}/versions/${version}/try${query({ userId })}`;
+    const { runId } = await rest<{ runId: string }>(path, { method: 'POST', body: {} });
+    await goTo(`/workflows/${workflowId}/runs/${runId}`);
+  });
+  const canSave = mayWrite && !isFaulty && (workflow !== undefined || name.trim() !== '');
+  return (
+    <Page
+      title={workflow ? `Next version of ${workflow.name}` : 'New workflow'}
+      lead="A trigger, and steps that run in order. Gatehouse checks each connector, action, parameter and expression before it stores anything."
+      actions={
+        <Button
+          component={Link}
+          to={workflow ? `/workflows/${workflow.workflowId}` : '/workflows'}
+          variant="default"
+          leftSection={<IconArrowLeft size={16} aria-hidden />}
+        >
+          {workflow ? 'The workflow' : 'All workflows'}
+        </Button>
+      }
+    >
+      {!mayWrite && (
+        <Alert variant="light" color="orange" title="You may only read workflows">
+          To change them, sign in with the scope <span className="mono">workflows:write</span>.
+        </Alert>
+      )}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Section title="Definition">
+          <Stack>
+            {!workflow && (
+              <TextInput
+                label="Name"
+                required
+                maxLength={100}
+                autoComplete="off"
+                value={name}
+                onChange={(event) => setName(event.currentTarget.value)}
+              />
+            )}
+            <JsonField
+              label="Trigger and steps, as JSON"
+              value={definition}
+              minRows={16}
+              check={(value) => (isObject(value) ? undefined : 'The definition must be an object.')}
+              onChange={(value) => setDefinition(isObject(value) ? value : {})}
+              onFault={setFaulty}
+            />
+            {store.error && <ErrorNotice error={store.error} title="Nothing was stored" />}
+            <Group>
+              <Button disabled={!canSave} loading={store.isPending} onClick={publish}>
+                {workflow ? 'Publish the version' : 'Create the workflow'}
+              </Button>
+            </Group>
+            <Text size="sm" c="dimmed">
+              Installations keep their version until they are upgraded.
+            </Text>
+          </Stack>
+        </Section>
+        <Stack gap="lg">
+          <AddStep add={(step) => setDefinition(withStep(definition, step))} />
+          <Section title="Test it">
+            <Stack>
+              <Text size="sm">
+                Stores a draft and runs it once for a user. The steps are real: they act in the user’s
+                accounts.
+              </Text>
+              <UserPicker label="User" placeholder="Choose a user" value={userId} onChange={setUserId} />
+              {test.error && test.error !== store.error && (
+                <ErrorNotice error={test.error} title="The draft was not run" />
+              )}
+              <Group>
+                <Button
+                  variant="default"
+                  leftSection={<IconPlayerPlay size={16} aria-hidden />}
+                  disabled={!canSave || userId === ''}
+                  loading={test.isPending}
+                  onClick={() => test.mutate()}
+                >
+                  Run a draft
+                </Button>
+              </Group>
+            </Stack>
+          </Section>
+        </Stack>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+interface Saved {
+  workflowId: string;
+  version: number;
+}
+
+async function save({
+  workflow,
+  name,
+  definition,
+  draft,
+}: {
+  workflow: WorkflowRecord | undefined;
+  name: string;
+  definition: Definition;
+  draft: boolean;
+}): Promise<Saved> {
+  if (!workflow)
+    return rest<WorkflowRecord>('/workflows', { method: 'POST', body: { name, definition, draft } });
+  const { workflowId } = workflow;
+  const made = await rest<VersionRecord>(`/workflows/${workflowId}/versions`, {
+    method: 'POST',
+    body: { definition, draft },
+  });
+  return { workflowId, version: made.version };
+}
+
+type Step = { stepId: string; connectorId: string; actionId: string; input: Record<string, unknown> };
+
+/** Adds a step for an action, with its required parameters, and shows the schema of its input. */
+function AddStep({ add }: { add: (step: Step) => void }) {
+  const [action, setAction] = useState(NO_ACTION);
+  const { connectorId, actionId } = action;
+  const found = useRest<ActionRecord>(
+    `/connectors/${encodeURIComponent(connectorId)}/actions/${encodeURIComponent(actionId)}`,
+    { enabled: connectorId !== '' && actionId !== '' },
+  );
+  const [shown, setShown] = useState<ActionRecord>();
+  useEffect(() => {
+    setShown(found.data?.actionId === actionId ? found.data : undefined);
+  }, [found.data, actionId]);
+  return (
+    <Section title="Add a step">
+      <Stack>
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <ConnectorActionPicker value={action} onChange={setAction} />
+        </SimpleGrid>
+        {found.error && <ErrorNotice error={found.error} />}
+        {shown && (
+          <>
+            <Text size="sm">{shown.description}</Text>
+            <details>
+              <summary>Show the schema of its input</summary>
+              <CodeBlock text={JSON.stringify(shown.inputSchema, null, 2)} label="Schema of the input" />
+            </details>
+          </>
+        )}
+        <Group>
+          <Button
+            variant="default"
+            leftSection={<IconPlus size={16} aria-hidden />}
+            disabled={!shown}
+            onClick={() => shown && add(stepOf(shown))}
+          >
+            Add the step
+          </Button>
+        </Group>
+        <Text size="sm" c="dimmed">
+          A text that begins with <span className="mono">=</span> is an expression over{' '}
+          <span className="mono">trigger</span>, <span className="mono">steps.…</span>,{' '}
+          <span className="mono">config</span> and <span className="mono">user</span>, such as{' '}
+          <span className="mono">=steps.first.data.name</span>.
+        </Text>
+      </Stack>
+    </Section>
+  );
+}
+
+function stepOf({ connectorId, actionId, inputSchema: { required = [] } }: ActionRecord): Step {
+  return {
+    stepId: actionId,
+    connectorId,
+    actionId,
+    input: Object.fromEntries(required.map((one) => [one, ''])),
+  };
+}
+
+/** Adds a step at the end, under an id that no other step has. */
+function withStep(definition: Definition, step: Step): Definition {
+  const steps: unknown[] = Array.isArray(definition['steps']) ? definition['steps'] : [];
+  const taken = new Set(steps.map((one) => (isObject(one) ? one['stepId'] : undefined)));
+  let { stepId } = step;
+  for (let at = 2; taken.has(stepId); at += 1) stepId = `${step.stepId}_${at}`;
+  return { ...definition, steps: [...steps, { ...step, stepId }] };
+}
