@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core';
-import { expect, inject } from 'vitest';
-import { PATIENCE_MS } from './until.ts';
+import { inject } from 'vitest';
+import { PATIENCE_MS, until } from './until.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -47,7 +47,7 @@ export async function signInWithKey(page: Page, apiKey: string): Promise<void> {
 /** Waits until nothing of the page is loading. */
 export async function loaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
+  await until(async () => (await page.locator('[aria-busy=true]').count()) === 0);
 }
 
 /** Returns the violations of WCAG 2.2 A and AA. */
