@@ -13,7 +13,7 @@ declare module 'vitest' {
  * Debian's paths. The headless shell is the same engine without the windows of Chromium, whose drawing took three quarters
  * of the processor time of these tests.
  */
-const EXECUTABLES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+export const EXECUTABLES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 /** Pages at this name are no secure context, as on a staging host without TLS. */
 const RESOLVER = '--host-resolver-rules=MAP app.test 127.0.0.1';
 
