@@ -50,3 +50,8 @@ export async function consolePeople(tx: Tx): Promise<void> {
   await index(tx, 'console_sessions', ['expires_at']);
   await index(tx, 'console_sessions', ['person_id']);
 }
+
+/** Adds the index that counts users. The count reads it alone, and not each user. */
+export async function countedUsers(tx: Tx): Promise<void> {
+  await index(tx, 'users', ['environment', 'enabled']);
+}

@@ -18,7 +18,7 @@ import {
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
-import { consolePeople, consoleSessions } from './migration-console.ts';
+import { consolePeople, consoleSessions, countedUsers } from './migration-console.ts';
 import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
 import { events, manualHooks } from './migration-events.ts';
 import { files } from './migration-files.ts';
@@ -84,4 +84,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'console sessions', up: consoleSessions },
   { name: 'attempts of executions', up: attemptsOfExecutions },
   { name: 'console people', up: consolePeople },
+  { name: 'counted users', up: countedUsers },
 ];

@@ -41,6 +41,7 @@ const EXECUTIONS: List[] = (
     [{}, 'at'],
     [{ serverId: 'srv_1' }, 'server_id_at'],
     [{ userId: 'usr_1' }, 'user_id_at'],
+    [{ userId: 'usr_1', outcome: 'failed', actionId: 'list_orders' }, 'user_id_at'],
     [{ connectorId: 'sandbox' }, 'connector_id_at'],
     [{ actionId: 'list_orders' }, 'action_id_at'],
     [{ outcome: 'denied' }, 'outcome_at'],
