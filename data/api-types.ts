@@ -6652,6 +6652,7 @@ export interface operations {
                 offset?: number;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string;
+                /** @description Only credentials in this state. */
                 state: "active" | "needs_reconnect" | "revoked";
             };
             header?: never;

@@ -159,7 +159,10 @@ export const listAllCredentialsRoute = defineRoute({
   summary: 'List the credentials of all users by state',
   description: 'Such as those that their users must reconnect.',
   scope: 'credentials:read',
-  query: z.strictObject({ ...cursorQuery, state: credentialShape.shape.state }),
+  query: z.strictObject({
+    ...cursorQuery,
+    state: credentialShape.shape.state.meta({ description: 'Only credentials in this state.' }),
+  }),
   success: {
     status: 200,
     description: 'A page of credentials, oldest first.',
