@@ -16,7 +16,7 @@ import {
 } from './pages.ts';
 
 /** A part of a page as the search finds it. */
-export interface SearchEntry {
+interface SearchEntry {
   /** Address below /docs, with the anchor. */
   at: string;
   page: string;
