@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from './addresses.ts';
+import { faultsOf } from './errors.ts';
+import { FOR_FAULTS } from './for-faults.ts';
 import { Secret } from './secret.ts';
 
 /** The roles of people in the console, from the least rights to the most. */
@@ -47,11 +49,11 @@ export function readOidcSettings(json: string): OidcSettings {
       'is not JSON; write {"issuer":…,"clientId":…,"clientSecret":…,"roleClaim":…,"roles":{"viewer":…,"operator":…,"owner":…}}',
     );
   }
-  const parsed = oidcSettings.safeParse(value);
+  const parsed = oidcSettings.safeParse(value, FOR_FAULTS);
   if (!parsed.success)
     throw new Error(
-      parsed.error.issues
-        .map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '))
+      faultsOf(parsed.error.issues)
+        .map(({ field, rule }) => `${field} ${rule}`)
         .join('; '),
     );
   const { scopes } = parsed.data;
