@@ -22,6 +22,8 @@ interface Proxy {
   /** The configuration for these ports, and its name. */
   config(ports: { port: number; service: number; folder: string }): { name: string; text: string };
   command(file: string, folder: string): [string, ...string[]];
+  /** Ends it with its processes. Caddy would wait for open streams. */
+  end: NodeJS.Signals;
 }
 
 const read = (name: string) => readFileSync(join(ROOT, 'docs/deploy', name), 'utf8');
@@ -41,6 +43,7 @@ const PROXIES: Record<string, Proxy> = {
       return { name: 'nginx.conf', text };
     },
     command: (file, folder) => ['/usr/sbin/nginx', '-e', join(folder, 'start.log'), '-c', file],
+    end: 'SIGTERM',
   },
   caddy: {
     config({ port, service, folder }) {
@@ -51,6 +54,7 @@ const PROXIES: Record<string, Proxy> = {
       return { name: 'Caddyfile', text: `{\n\tadmin off\n}\n${site}` };
     },
     command: (file) => ['/usr/bin/caddy', 'run', '--config', file, '--adapter', 'caddyfile'],
+    end: 'SIGKILL',
   },
 };
 
@@ -84,7 +88,7 @@ describe.each(Object.keys(PROXIES))('behind %s', (name) => {
     if (proxy.exitCode !== null) throw new Error(output.err());
   });
   afterAll(async () => {
-    proxy.kill('SIGKILL');
+    proxy.kill(PROXIES[name]?.end);
     await until(() => proxy.exitCode !== null || proxy.signalCode !== null);
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
