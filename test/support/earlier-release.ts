@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -37,7 +37,8 @@ export async function earlierHome(kind: StoreKind): Promise<EarlierHome> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-earlier-'));
   const path = join(home, 'gatehouse.db');
   writeFileSync(path, gunzipSync(readFileSync(join(FOLDER, 'store.db.gz'))), { mode: 0o600 });
-  copyFileSync(join(FOLDER, 'master.key'), join(home, 'master.key'));
+  // git keeps no mode, and Gatehouse refuses a key that others can read.
+  writeFileSync(join(home, 'master.key'), readFileSync(join(FOLDER, 'master.key')), { mode: 0o600 });
   const postgres = kind === 'postgres' ? await copyToPostgres(path) : undefined;
   return {
     ...facts.parse(JSON.parse(readFileSync(join(FOLDER, 'facts.json'), 'utf8'))),
