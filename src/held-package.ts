@@ -14,7 +14,7 @@ const NOT_HELD = /\.map$|^(definitions\.jsonl|examples\.yaml|connector\.yaml)$/;
 /**
  * Reads this release into memory: the code that loads at its first use, the files for browsers and the data. An update
  * may then replace or remove the files of the running process, which continues with its own. Measured: 0.3 s of CPU in
- * the background and 5 MB, where loading all code would take 50 MB. A checkout that runs its sources holds nothing.
+ * the background and 5 MB. A checkout that runs its sources holds nothing.
  */
 export async function holdPackage(log: Pick<Logger, 'debug' | 'warn'>): Promise<void> {
   if (import.meta.url.endsWith('.ts')) return;
