@@ -23,12 +23,12 @@ const DOCS_FOLDER = packagePath('dist/docs');
 
 /** Returns the routes that the OpenAPI document describes. */
 export function restRoutes({ publicUrl }: Pick<OpenContext, 'publicUrl'>): Route[] {
-  return routesWith(createDocs({ publicUrl }, DOCS_FOLDER));
+  return routesWith(createDocs({ publicUrl, hasConsole: true }, DOCS_FOLDER));
 }
 
 /** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
 export function createRest(context: OpenContext): RequestListener {
-  const docs = createDocs(context, DOCS_FOLDER);
+  const docs = createDocs({ publicUrl: context.publicUrl, hasConsole: context.config.console }, DOCS_FOLDER);
   const routes = routesWith(docs);
   const { config } = context;
   const express = mountRoutes(context, config.console ? [...routes, ...CONSOLE_ROUTES] : routes);

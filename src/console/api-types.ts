@@ -134,6 +134,15 @@ export interface CredentialRecord {
   refreshFailures?: number;
 }
 
+/** A person who signed in by OpenID Connect. */
+export interface PersonRecord {
+  personId: string;
+  name: string;
+  role: string;
+  signedInAt: string;
+  sessions: number;
+}
+
 export interface KeyRecord {
   keyId: string;
   kind: 'environment' | 'named';

@@ -1,4 +1,4 @@
-import type { ActionRecord, Effect, ServerRecord } from './api-types.ts';
+import type { ActionRecord, Effect, PersonRecord, ServerRecord } from './api-types.ts';
 import { useRest } from './queries.ts';
 import { isObject } from './rest-client.ts';
 import { useScope } from './signed-in.ts';
@@ -14,6 +14,16 @@ export function useServers(): ServerRecord[] {
 export function useServerName(): (serverId: string) => string {
   const servers = useServers();
   return (serverId) => servers.find((one) => one.serverId === serverId)?.name ?? serverId;
+}
+
+/** Returns callers in words. People have their names where the key or the role may read them. */
+export function useCallerName(): (caller: string) => string {
+  const enabled = useScope('audit:read');
+  const { data } = useRest<{ people: PersonRecord[] }>('/console/people', { enabled });
+  return (caller) => {
+    const person = data?.people.find(({ personId }) => caller === `person:${personId}`);
+    return person?.name ?? callerInWords(caller);
+  };
 }
 
 /** Returns a caller's label in words. */

@@ -1,5 +1,5 @@
 import { escapeHtml } from '../lib/html.ts';
-import { addressOf, ADDRESS_MARK, BASE_MARK } from './links.ts';
+import { addressOf, ADDRESS_MARK, BASE_MARK, CONSOLE_MARK } from './links.ts';
 import type { Section } from './markdown.ts';
 import type { DocsEntry, DocsGroup, DocsPage } from './pages.ts';
 
@@ -64,7 +64,7 @@ export function layoutPage(frame: Frame, shown: Shown): string {
 <button type="button" class="icon menu" aria-label="Menu" aria-controls="pages" aria-expanded="false" hidden>${ICONS.menu}</button>
 <a class="brand" href="${addressOf('')}">${EMBLEM}<span>Gatehouse</span><span class="brand-part">Docs</span></a>
 <button type="button" class="search-open" aria-label="Search" hidden>${ICONS.search}<span>Search</span><kbd>/</kbd></button>
-<nav class="links" aria-label="Service"><a href="${addressOf('api')}">API</a><a href="${BASE_MARK}/console">Console</a></nav>
+<nav class="links" aria-label="Service"><a href="${addressOf('api')}">API</a>${CONSOLE_MARK}</nav>
 <button type="button" class="icon theme" aria-label="Colours" hidden>${ICONS.theme}</button>
 </header>
 <div class="frame">

@@ -3,6 +3,8 @@ import type { DocsPage } from './pages.ts';
 
 /** The place in a built page that gets the path before /docs of the public address. */
 export const BASE_MARK = '__BASE__';
+/** The place that gets the link to the console, where the service has one. */
+export const CONSOLE_MARK = '__CONSOLE__';
 /** The place that gets the public address. */
 export const ADDRESS_MARK = '__PUBLIC_URL__';
 /** The address of a service on the reader's machine, which examples name. */

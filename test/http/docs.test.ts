@@ -38,6 +38,13 @@ test('the bare address leads a browser to the documentation', async () => {
   expect(text).not.toMatch(/__[A-Z_]+__|<script>|<style|style="/);
 });
 
+test('pages link the console where there is one', async () => {
+  await using without = await startService({ env: { GATEHOUSE_CONSOLE: 'off' } });
+  const linked = async (url: string) =>
+    (await (await fetch(`${url}/docs`)).text()).includes('>Console</a></nav>');
+  expect([await linked(service.url), await linked(without.url)]).toEqual([true, false]);
+});
+
 test('every operation has a place in the reference', async () => {
   const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { summary: string; tags: string[] }>>;

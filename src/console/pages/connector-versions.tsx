@@ -10,7 +10,7 @@ import { When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
-import { callerInWords } from '../names.ts';
+import { useCallerName } from '../names.ts';
 
 interface Version {
   version: number;
@@ -40,6 +40,7 @@ interface Comparison {
 /** The versions of a stored connector, and the difference of each from the one before. */
 export function Versions({ connectorId }: { connectorId: string }) {
   const path = `/api/connectors/${encodeURIComponent(connectorId)}`;
+  const callerName = useCallerName();
   const versions = useAll<Version>(`${path}/versions`);
   const [compared, setCompared] = useState<number>();
   const mayWrite = useScope('connectors:write');
@@ -90,7 +91,7 @@ export function Versions({ connectorId }: { connectorId: string }) {
               label: 'Credentials go to',
               cell: (one) => <span className="mono">{one.origins.join(', ')}</span>,
             },
-            { label: 'By', cell: (one) => callerInWords(one.createdBy) },
+            { label: 'By', cell: (one) => callerName(one.createdBy) },
             { label: 'When', end: true, cell: (one) => <When at={one.createdAt} /> },
             {
               label: '',

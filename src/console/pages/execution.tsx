@@ -13,7 +13,7 @@ import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import type { CredentialRecord, ExecutionRecord, UserRecord } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
-import { callerInWords, useServerName } from '../names.ts';
+import { useCallerName, useServerName } from '../names.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { StoryStep as Step } from '../parts/story-step.tsx';
@@ -84,12 +84,14 @@ function Reason({ call }: { call: ExecutionRecord }) {
 
 function Story({ call }: { call: ExecutionRecord }) {
   const nameOf = useServerName();
+  const callerName = useCallerName();
   const isDenied = call.outcome === 'denied';
   const reached = call.upstreamStatus !== null;
   return (
     <ol className="story">
       <Step icon={<IconUser size={16} />} color="gray" title="Asked">
-        By the {callerInWords(call.caller)}
+        By {call.caller.startsWith('person:') ? '' : 'the '}
+        {callerName(call.caller)}
         {call.serverId ? (
           <>
             , through the server{' '}

@@ -1,19 +1,12 @@
 import { Anchor, Badge, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
+import type { PersonRecord } from '../api-types.ts';
 import { useRest } from '../queries.ts';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { ConfirmButton } from './acts.tsx';
 import { Records, type Column } from './records.tsx';
 import { some, When } from './values.tsx';
-
-interface PersonRecord {
-  personId: string;
-  name: string;
-  role: string;
-  signedInAt: string;
-  sessions: number;
-}
 
 /** The people who signed in to the console by OpenID Connect. Absent before the first one. */
 export function People() {

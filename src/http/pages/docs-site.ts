@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import express, { type Response, type Router } from 'express';
 import { z } from 'zod';
-import type { Base } from '../../base.ts';
 import { escapeHtml } from '../../lib/html.ts';
 import { listPackageFolder, readPackageFile } from '../../package.ts';
 import type { Reply } from '../server/route.ts';
@@ -46,6 +45,7 @@ Its source is the folder <code>docs</code>.</p>
 </html>
 `;
 
+type Settings = { publicUrl: string; hasConsole: boolean };
 type Header = (name: string) => string | undefined;
 
 /** The documentation as the service serves it. */
@@ -59,8 +59,8 @@ export interface DocsSite {
 }
 
 /** Creates the pages of the documentation, which the build wrote into `folder`. A file is read at its first request. */
-export function createDocs({ publicUrl }: Pick<Base, 'publicUrl'>, folder: string): DocsSite {
-  const documents = createDocuments(publicUrl, folder);
+export function createDocs(settings: Settings, folder: string): DocsSite {
+  const documents = createDocuments(settings, folder);
   const page = async (path: string, header: Header): Promise<Reply> => {
     const found = documents.find(`pages/${path}`) ?? documents.find(`pages/${path}.html`);
     if (found) return found.reply(header);
@@ -97,7 +97,7 @@ interface Documents {
   version(): string;
 }
 
-function createDocuments(publicUrl: string, folder: string): Documents {
+function createDocuments({ publicUrl, hasConsole }: Settings, folder: string): Documents {
   const stored = new Map<string, StoredDocument>();
   const base = new URL(publicUrl).pathname.replace(/\/$/, '');
   let names: ReadonlySet<string> | undefined;
@@ -116,6 +116,7 @@ function createDocuments(publicUrl: string, folder: string): Documents {
     const isPage = name.endsWith('.html');
     const address = (value: string) => (isPage ? escapeHtml(value) : value);
     return read(name)
+      .replaceAll('__CONSOLE__', hasConsole ? '<a href="__BASE__/console">Console</a>' : '')
       .replaceAll('__BASE__', address(base))
       .replaceAll('__PUBLIC_URL__', address(publicUrl))
       .replaceAll('__ASSETS__', version());
