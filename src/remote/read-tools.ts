@@ -12,7 +12,7 @@ import { interpretAnswer } from '../upstream/response.ts';
 import type { Context } from './context.ts';
 import type { Remote } from './remote-rows.ts';
 import type { Offers } from './context-actions.ts';
-import { fileOfTools, TOOLS_ACTION } from './tools-file.ts';
+import { fileWith, TOOLS_ACTION } from './tools-file.ts';
 
 /** The tools of a server, and its further parts. */
 interface Listing {
@@ -58,7 +58,7 @@ export async function readTools(
 
 /** Returns the connector of a server without any tool, which can list the tools. */
 function listingConnector({ key, settings }: Pick<Remote, 'key' | 'settings'>): Connector {
-  const source = fileOfTools(settings, { tools: [], readOn: '2000-01-01' }).file;
+  const source = fileWith(settings, '2000-01-01');
   const { file } = requireDefinition({ source, kind: 'mcp', overlay: undefined });
   return compileConnector(file, {
     environments: [key.environment],

@@ -88,9 +88,10 @@ export async function update(context: Context, remote: Remote, caller: string): 
   try {
     const listing = await readTools(context, remote);
     const readAt = listing === undefined ? remote.readAt : context.clock.now();
-    const { file, report } = fileOfTools(settings, {
+    const { file, report } = await fileOfTools(settings, {
       ...(listing ?? { tools: [] }),
       readOn: await readOn(context, key),
+      pause: context.throttle.pause,
     });
     if (listing === undefined) {
       await recordRead(context, key, 'pending');
@@ -149,7 +150,11 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
   const listing = await readTools(context, { key, settings, values });
   const readAt = listing === undefined ? undefined : context.clock.now();
   const day = isoTime(context.clock.now()).slice(0, 10);
-  const { file, report } = fileOfTools(settings, { ...(listing ?? { tools: [] }), readOn: day });
+  const { file, report } = await fileOfTools(settings, {
+    ...(listing ?? { tools: [] }),
+    readOn: day,
+    pause: context.throttle.pause,
+  });
   const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
   return { source: file satisfies JsonObject, report, readAt, save, client };
 }
