@@ -255,6 +255,11 @@ export const deleteCredentialRoute = defineRoute({
   },
 });
 
+/** A credential after a test. */
+export const checkedCredential = credentialShape
+  .extend({ checked: z.boolean() })
+  .meta({ id: 'CheckedCredential', description: 'A credential, and whether the app was called.' });
+
 export const checkCredentialRoute = defineRoute({
   ...ofUser,
   method: 'POST',
@@ -269,9 +274,7 @@ export const checkCredentialRoute = defineRoute({
   success: {
     status: 200,
     description: 'The credential with its state after the test.',
-    schema: credentialShape
-      .extend({ checked: z.boolean() })
-      .meta({ id: 'CheckedCredential', description: 'A credential, and whether the app was called.' }),
+    schema: checkedCredential,
   },
   errors: ['credential_not_found', ...PROBE_ERRORS],
   audited: true,

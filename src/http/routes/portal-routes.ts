@@ -12,7 +12,7 @@ import { listSubscriptions, requireSubscription } from '../../subscriptions/subs
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
 import { assertPageEnvironment, brandingOf, brandingShape } from './connect-view.ts';
-import { credentialShape, PROBE_ERRORS } from './credentials.ts';
+import { checkedCredential, credentialShape, PROBE_ERRORS } from './credentials.ts';
 import { attemptShape, deliveryShape, deliveryStatus } from './webhook-deliveries.ts';
 import { subscriptionShape } from './webhooks.ts';
 
@@ -96,9 +96,7 @@ export const checkAccountRoute = defineRoute({
   success: {
     status: 200,
     description: 'The credential with its state after the test.',
-    schema: credentialShape
-      .extend({ checked: z.boolean() })
-      .meta({ id: 'CheckedCredential', description: 'A credential, and whether the app was called.' }),
+    schema: checkedCredential,
   },
   errors: ['credential_not_found', ...PROBE_ERRORS],
   audited: true,
