@@ -1,15 +1,15 @@
 import { GatehouseError } from '../lib/errors.ts';
 import { endWithParent } from '../lib/parent-watch.ts';
 import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
-import { build, compare, type Built, type Task } from './build.ts';
+import { build, compare, readFolder, type Built, type ReadFolder, type Task } from './build.ts';
 
 /*
- * A process that builds or compares one connector and ends. builds.ts ends it when that takes too long, and Node.js when it takes too
- * much memory.
+ * A process that builds, compares or reads one connector and ends. builds.ts ends it when that takes too long, and Node.js
+ * when it takes too much memory.
  */
 
 /** A finished task. */
-export type Done = { built: Built } | { compared: DocumentComparison };
+export type Done = { built: Built } | { compared: DocumentComparison } | { read: ReadFolder };
 /** The message of the process: the result, or the refusal. */
 export type Outcome =
   | Done
@@ -24,7 +24,8 @@ process.send?.('ready');
 
 function outcomeOf(task: Task): Outcome {
   try {
-    return task.type === 'compare' ? { compared: compare(task) } : { built: build(task) };
+    if (task.type === 'compare') return { compared: compare(task) };
+    return task.type === 'folder' ? { read: readFolder(task) } : { built: build(task) };
   } catch (error) {
     if (!(error instanceof GatehouseError))
       return { failed: error instanceof Error ? `${error.stack}` : String(error) };

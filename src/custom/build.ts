@@ -1,3 +1,5 @@
+import type { CachedDefinition } from '../connectors/definition-cache.ts';
+import type { FileFault } from '../connectors/file-fault.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import { compareWithDocument, type DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
@@ -8,6 +10,7 @@ import { FOR_FAULTS } from '../lib/for-faults.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { changesBetween, type ListedChanges } from './listed-changes.ts';
 import { columnsOf, requireDefinition, valueOf, type Columns } from './custom-definition.ts';
+import { readFolderDefinition, type FolderTexts } from './folder-definition.ts';
 import { overlayIn, sourceOf, type Parts } from './parts.ts';
 import { importInclude, importRequest, type ImportInclude, type ImportRequest } from './import-request.ts';
 
@@ -53,8 +56,14 @@ export interface CompareTask {
   document: string;
 }
 
+/** Reads and checks a connector of the folder. */
+export interface FolderTask {
+  type: 'folder';
+  texts: FolderTexts;
+}
+
 export type BuildTask = ImportTask | CheckTask;
-export type Task = BuildTask | CompareTask;
+export type Task = BuildTask | CompareTask | FolderTask;
 
 /** A checked connector, as it is stored. */
 export interface Built {
@@ -63,6 +72,12 @@ export interface Built {
   /** Actions that the overlay changes and the source does not have. */
   unused: readonly string[];
   imported: Imported | undefined;
+}
+
+/** A checked connector of the folder, or its faults. */
+export interface ReadFolder {
+  definition: { head: CachedDefinition['head']; text: string } | undefined;
+  faults: FileFault[];
 }
 
 /** The result of an import, besides the connector. */
@@ -92,6 +107,12 @@ export function build(task: BuildTask): Built {
 export function compare({ definition, document }: CompareTask): DocumentComparison {
   const text = readDocument(document);
   return compareWithDocument(definition, { text, maxBytes: MAX_FILE_BYTES, readFile: fileReader(document) });
+}
+
+/** Reads and checks a connector of the folder. Its definition is returned as text. */
+export function readFolder({ texts }: FolderTask): ReadFolder {
+  const { definition, faults } = readFolderDefinition(texts);
+  return { definition: definition && { head: definition.head, text: definition.text() }, faults };
 }
 
 function built(parts: Parts, id: string | undefined): Built {

@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
 import { startProgram } from '../runtime/child-program.ts';
 import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
-import type { Built, BuildTask, CompareTask, Task } from './build.ts';
+import type { Built, BuildTask, CompareTask, FolderTask, ReadFolder, Task } from './build.ts';
 import type { Done, Outcome } from './build-process.ts';
 
 /** Builds connectors, each in a process of its own with limits of time and memory. */
@@ -21,6 +21,11 @@ export interface Builds {
    * @throws GatehouseError as compare() and run()
    */
   compare(owner: string, task: CompareTask): Promise<DocumentComparison>;
+  /**
+   * Reads a connector of the folder, within the same limits.
+   * @throws GatehouseError as run()
+   */
+  readFolder(task: FolderTask): Promise<ReadFolder>;
   close(): Promise<void>;
 }
 
@@ -79,12 +84,17 @@ export function createBuilds({
     async run(owner, task, signal) {
       const done = await start(owner, task, signal);
       if ('built' in done) return done.built;
-      throw new Error('A build returned a comparison.');
+      throw new Error('A build returned another result.');
     },
     async compare(owner, task) {
       const done = await start(owner, task);
       if ('compared' in done) return done.compared;
-      throw new Error('A comparison returned a build.');
+      throw new Error('A comparison returned another result.');
+    },
+    async readFolder(task) {
+      const done = await start('folder', task);
+      if ('read' in done) return done.read;
+      throw new Error('A folder returned another result.');
     },
     async close() {
       closing.abort();
@@ -129,8 +139,8 @@ async function runProcess(
   const by = await ended;
   gone.removeEventListener('abort', stop);
   clearTimeout(timer);
-  if (outcome && ('built' in outcome || 'compared' in outcome)) return resolve(outcome);
   if (outcome && 'failed' in outcome) return reject(new Error(outcome.failed));
+  if (outcome && !('refused' in outcome)) return resolve(outcome);
   if (outcome) {
     const { code, message, details } = outcome.refused;
     return reject(new GatehouseError(code, message, details ? { details } : {}));
@@ -157,12 +167,14 @@ function newProcess(program: URL, memoryMb: number): ChildProcess {
 }
 
 function tooLarge({ type }: Task, what: string): GatehouseError {
-  return new GatehouseError(
-    'invalid_request',
-    type === 'compare'
-      ? `The comparison ${what}. Leave out the parts of the document that the connector does not call.`
-      : `The import ${what}. Choose operations by tag, path or method, or send the document as JSON.`,
-  );
+  const advice = `The import ${what}. Choose operations by tag, path or method, or send the document as JSON.`;
+  const messages = {
+    import: advice,
+    check: advice,
+    compare: `The comparison ${what}. Leave out the parts of the document that the connector does not call.`,
+    folder: `Reading it ${what}. Leave out actions that agents do not need.`,
+  };
+  return new GatehouseError('invalid_request', messages[type]);
 }
 
 function unavailable(message: string): GatehouseError {

@@ -18,11 +18,14 @@ export interface FolderTexts {
 /** Faults of a file that are reported; a broken text may have thousands. */
 const MAX_FAULTS = 20;
 
-/** Checks a connector of the folder. Returns its first faults. */
-export function readFolderDefinition(texts: FolderTexts): {
+/** A checked connector, or its faults. */
+export interface FolderDefinition {
   definition?: CachedDefinition;
   faults: FileFault[];
-} {
+}
+
+/** Checks a connector of the folder. Returns its first faults. */
+export function readFolderDefinition(texts: FolderTexts): FolderDefinition {
   try {
     const { faults, ...checked } = read(texts);
     const more = { file: texts.file, path: '', rule: `has ${faults.length - MAX_FAULTS} more faults` };
@@ -36,7 +39,7 @@ export function readFolderDefinition(texts: FolderTexts): {
   }
 }
 
-function read(texts: FolderTexts): { definition?: CachedDefinition; faults: FileFault[] } {
+function read(texts: FolderTexts): FolderDefinition {
   const { file, text, overlay } = texts;
   for (const one of [{ file, text }, ...(overlay ? [overlay] : [])]) {
     const value = parseYaml(one.text, one.file);

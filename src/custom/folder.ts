@@ -11,12 +11,15 @@ import {
 } from '../connectors/definition-cache.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { recordedBeside } from '../connectors/recorded.ts';
-import { thrownMessage } from '../lib/errors.ts';
+import { GatehouseError, thrownMessage } from '../lib/errors.ts';
 import { createLoop } from '../runtime/loop.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
+import type { Builds } from './builds.ts';
+import type { FolderDefinition, FolderTexts } from './folder-definition.ts';
 import { listFolder, readText, type FolderEntry } from './folder-files.ts';
 
 type FolderContext = Pick<Base, 'config' | 'log' | 'intervals'> & {
+  readonly builds: Pick<Builds, 'readFolder'>;
   readonly catalog: ChangeableCatalog;
   readonly mapBounded: MapBounded;
 };
@@ -41,6 +44,16 @@ interface Known {
 }
 
 type Cached = ReadonlyMap<string, CachedDefinition>;
+type Read = (texts: FolderTexts) => Promise<FolderDefinition>;
+
+/** Files of this size are checked in a process of their own; smaller ones take 100 ms at most. */
+const LARGE_CHARS = 64 * 1024;
+
+/** Reads a file in this process. */
+const readHere: Read = async (texts) => {
+  const { readFolderDefinition } = await import('./folder-definition.ts');
+  return readFolderDefinition(texts);
+};
 
 export function createConnectorFolder(context: FolderContext): ConnectorFolder {
   const { config, catalog, log, mapBounded } = context;
@@ -53,13 +66,21 @@ export function createConnectorFolder(context: FolderContext): ConnectorFolder {
     for (const fault of faults) log.error(fault, `custom connector file is faulty, ${outcome}`);
   };
 
+  /** Reads a file while the process serves requests. Checking a whole public API takes seconds. */
+  const readBeside: Read = async (texts) => {
+    if (texts.text.length < LARGE_CHARS) return readHere(texts);
+    const { definition, faults } = await context.builds.readFolder({ type: 'folder', texts });
+    return { faults, ...(definition ? { definition: { ...definition, text: () => definition.text } } : {}) };
+  };
+
   /** Returns the connector of an entry, read again when its files changed. `cached`: at the first look. */
   const look = async (entry: FolderEntry, cached: Cached | undefined): Promise<Known> => {
     const before = known.get(entry.id);
     if (before?.stamp === entry.stamp) return { ...before, pending: undefined };
     const kept = { stamp: before?.stamp ?? '', connector: before?.connector, pending: entry.stamp };
     if (!cached && before?.pending !== entry.stamp) return kept;
-    const { definition, faults } = await readEntry(catalog, entry, cached);
+    const read = cached ? readHere : readBeside;
+    const { definition, faults } = await readEntry(catalog, entry, { cached, read });
     report(faults, kept.connector ? 'last good version stays' : 'left out');
     if (cached) faultsAtStart += faults.length;
     else if (definition) log.info({ connectorId: entry.id }, 'custom connector file is used');
@@ -123,7 +144,10 @@ export async function inspectFolder(
 ): Promise<{ ids: string[]; faults: string[] }> {
   const { entries, fault } = await listFolder(folder);
   const read = await Promise.all(
-    entries.map(async (entry) => ({ id: entry.id, faults: (await readEntry(catalog, entry)).faults })),
+    entries.map(async (entry) => {
+      const { faults } = await readEntry(catalog, entry, { read: readHere });
+      return { id: entry.id, faults };
+    }),
   );
   const faults = [...(fault ? [fault] : []), ...read.flatMap((one) => one.faults)];
   const ids = read.filter((one) => one.faults.length === 0).map(({ id }) => id);
@@ -133,8 +157,8 @@ export async function inspectFolder(
 async function readEntry(
   catalog: ChangeableCatalog,
   entry: FolderEntry,
-  cached?: Cached,
-): Promise<{ definition?: CachedDefinition; faults: FileFault[] }> {
+  { cached, read }: { cached?: Cached | undefined; read: Read },
+): Promise<FolderDefinition> {
   const { id, path, faults } = entry;
   if (faults.length > 0) return { faults };
   if (catalog.holderOf(id) === 'shipped')
@@ -146,14 +170,15 @@ async function readEntry(
       await Promise.all(entry.files.map(async (file) => [file, await readText(file)] as const)),
     );
     const overlay = entry.files.find((file) => file.endsWith('overlay.yaml'));
-    const { readFolderDefinition } = await import('./folder-definition.ts');
-    return readFolderDefinition({
+    return await read({
       id,
       file: path,
       text: texts.get(path) ?? '',
       overlay: overlay === undefined ? undefined : { file: overlay, text: texts.get(overlay) ?? '' },
     });
   } catch (error) {
+    // Too many imports wait: the next look reads it.
+    if (error instanceof GatehouseError && error.code === 'unavailable') throw error;
     return { faults: [{ file: path, path: '', rule: `cannot be read: ${thrownMessage(error)}` }] };
   }
 }

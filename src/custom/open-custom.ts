@@ -21,7 +21,7 @@ export async function openCustomConnectors(
 ): Promise<OpenConnectors> {
   const builds = createBuilds({ program: buildProgram });
   const customConnectors = createCustomConnectors({ ...context, builds });
-  const folder = createConnectorFolder(context);
+  const folder = createConnectorFolder({ ...context, builds });
   await folder.load();
   await customConnectors.refresh();
   folder.start();
@@ -30,9 +30,10 @@ export async function openCustomConnectors(
     builds,
     customConnectors,
     async close() {
+      // First, because a look at the folder waits for its build.
+      await builds.close();
       await folder.close();
       await customConnectors.close();
-      await builds.close();
     },
   };
 }

@@ -86,6 +86,18 @@ test('a file that becomes faulty keeps its last good version, with one line of t
   expect(faultsIn(service)).toHaveLength(2);
 });
 
+test('a large file is checked, and its faults are reported, while the service runs', async () => {
+  write('notes', file('notes'));
+  const service = await start();
+  const padding = `# ${'x'.repeat(70_000)}\n`;
+  write('notes', padding + file('notes', 'Lists a large file.').replace('request:', 'requests:'));
+  await until(() => faultsIn(service).length > 0);
+  expect(faultsIn(service).join('')).toContain('actions.list_notes.requests');
+  expect(await described(service, 'notes')).toBe('Lists the notes.');
+  write('notes', padding + file('notes', 'Lists a large file.'));
+  await until(async () => (await described(service, 'notes')) === 'Lists a large file.');
+});
+
 test('faulty files do not stop a start, and doctor names them', async () => {
   const secret = join(mkdtempSync(join(tmpdir(), 'gatehouse-secret-')), 'connector.yaml');
   writeFileSync(secret, 'top: secret');
