@@ -171,34 +171,41 @@ export function propertySchema(parameter: Parameter): JsonSchema {
 
 /** Returns the schema with `#/schemas/x` as `#/$defs/x`, and the definitions that it needs, directly or indirectly. */
 function withDefinitions(file: ConnectorFile, schema: JsonSchema): JsonSchema {
-  const definitions = definitionsIn(file.schemas);
-  const needed = new Map<string, unknown>();
-  const collect = (refs: readonly string[]): void => {
-    for (const ref of refs) {
-      const name = ref.slice('#/schemas/'.length);
-      const definition = needed.has(name) ? undefined : definitions(name);
-      if (!definition) continue;
-      needed.set(name, definition.schema);
-      collect(definition.refs);
-    }
-  };
-  collect(refsOf(schema));
-  if (needed.size === 0) return schema;
-  return { ...asSchema(moved(schema)), $defs: Object.fromEntries(needed) };
+  const $defs = definitionsIn(file.schemas)(refsOf(schema));
+  return $defs ? { ...asSchema(moved(schema)), $defs } : schema;
 }
 
 /**
- * Returns a function that gives a shared schema in the form of a definition, with its references. Each is made once,
- * because hundreds of actions may need the same hundreds of schemas.
+ * Returns a function that gives the definitions which references need, or undefined for none. Each definition is made once, and so is each set of
+ * them, because hundreds of actions may need the same hundreds of schemas.
  */
 const definitionsIn = memoByObject((schemas: ConnectorFile['schemas']) => {
   const made = new Map<string, { schema: unknown; refs: string[] }>();
-  return (name: string) => {
+  const sets = new Map<string, JsonSchema>();
+  const definition = (name: string) => {
     const known = made.get(name);
     if (known || !Object.hasOwn(schemas, name)) return known;
-    const definition = { schema: moved(schemas[name]), refs: refsOf(schemas[name]) };
-    made.set(name, definition);
-    return definition;
+    const one = { schema: moved(schemas[name]), refs: refsOf(schemas[name]) };
+    made.set(name, one);
+    return one;
+  };
+  return (refs: readonly string[]): JsonSchema | undefined => {
+    const needed = new Map<string, unknown>();
+    const collect = (some: readonly string[]): void => {
+      for (const ref of some) {
+        const name = ref.slice('#/schemas/'.length);
+        const found = needed.has(name) ? undefined : definition(name);
+        if (!found) continue;
+        needed.set(name, found.schema);
+        collect(found.refs);
+      }
+    };
+    collect(refs);
+    if (needed.size === 0) return undefined;
+    const key = [...needed.keys()].sort().join(' ');
+    const known = sets.get(key) ?? Object.fromEntries(needed);
+    sets.set(key, known);
+    return known;
   };
 });
 

@@ -1,7 +1,7 @@
 import type { Action, Connector, Hosting } from './catalog.ts';
 import { effectsIn, mostSevereOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
-import { definitionOf, hashOf } from './definition-hashes.ts';
+import { actionHash } from './definition-hashes.ts';
 import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { RAW_ACTION, rawDefinition, rawDefinitionFor } from './raw-action.ts';
@@ -126,7 +126,7 @@ function compileAction(
       return (aliases ??= allAliases(this.inputSchema));
     },
     get hash() {
-      return (hash ??= hashOf(definitionOf(file, this)));
+      return (hash ??= actionHash(file, this));
     },
     definition,
   };

@@ -62,9 +62,15 @@ function dropProto(value: Json): Json {
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
+  const members = Object.entries(value).map(([name, member]) => [name, canonicalJson(member ?? null)]);
+  return canonicalObject(Object.fromEntries(members));
+}
+
+/** Returns the canonical text of an object whose members are such texts. */
+export function canonicalObject(texts: { readonly [name: string]: string }): string {
+  const members = Object.keys(texts)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`);
+    .map((name) => `${JSON.stringify(name)}:${texts[name]}`);
   return `{${members.join(',')}}`;
 }
 

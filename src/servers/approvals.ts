@@ -1,8 +1,15 @@
-import type { Catalog, Connector } from '../connectors/catalog.ts';
-import { definitionOf, hashOf } from '../connectors/definition-hashes.ts';
+import type { Connector } from '../connectors/catalog.ts';
+import {
+  hashOf,
+  packedDefinition,
+  sharedIn,
+  unpackedDefinition,
+  type SharedSchemas,
+} from '../connectors/definition-hashes.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { asJson, asObject, type JsonObject } from '../lib/json.ts';
+import { withPauses } from '../lib/pauses.ts';
 import { noteChange } from '../store/change-notes.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
@@ -37,8 +44,13 @@ export type DefinitionChange = DefinitionName & {
 
 interface Definition {
   hash: string;
-  definition: JsonObject;
+  /** Its text, with hashes for shared schemas; `shared` has these schemas. */
+  packed: JsonObject;
+  shared: SharedSchemas;
 }
+
+/** The member of stored definitions with their shared schemas. No name of a definition has this form. */
+const SHARED = 'schemas:';
 
 /**
  * Approves the installed definitions if nothing was approved yet.
@@ -53,21 +65,20 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
     .limit(1)
     .executeTakeFirst();
   if (any) return;
+  const rows: Row[] = [];
+  for (const connector of catalog.connectors(environment)) {
+    const { connectorId, fingerprint } = connector;
+    const definitions = await definitionsOf(connector);
+    rows.push(rowOf(environment, connectorId, { definitions, fingerprint, now: clock.now() }));
+  }
   // One transaction, because half a baseline would report the other half as changes.
   await db.transaction().execute(async (tx) => {
-    for (const connector of catalog.connectors(environment)) {
+    for (const row of rows)
       await tx
         .insertInto('approved_definitions')
-        .values(
-          rowOf(environment, connector.connectorId, {
-            definitions: definitionsOf(connector),
-            fingerprint: connector.fingerprint,
-            now: clock.now(),
-          }),
-        )
+        .values(row)
         .onConflict((c) => c.columns(['environment', 'connector_id']).doNothing())
         .execute();
-    }
   });
 }
 
@@ -111,9 +122,8 @@ export async function definitionChanges(
     const connector = context.catalog.connector(environment, connectorId);
     if (connector && connector.fingerprint === known.get(connectorId)) continue;
     const row = await findRow(context.db, environment, connectorId);
-    changes.push(
-      ...changesOf(connectorId, approvedIn(row), connector ? definitionsOf(connector) : new Map()),
-    );
+    const current = connector ? await definitionsOf(connector) : NONE;
+    changes.push(...changesOf(connectorId, approvedIn(row), current));
   }
   return changes;
 }
@@ -127,11 +137,15 @@ export async function approveDefinitions(
   environment: Environment,
   wanted: (DefinitionName & { hash: string | null })[],
 ): Promise<void> {
-  const { db, clock } = context;
+  const { db, clock, catalog } = context;
   await ensureBaseline(context, environment);
-  for (const one of wanted) assertCurrent(context.catalog, environment, one);
-  for (const connectorId of new Set(wanted.map((one) => one.connectorId))) {
-    const own = wanted.filter((one) => one.connectorId === connectorId);
+  const byConnector = Map.groupBy(wanted, (one) => one.connectorId);
+  for (const [connectorId, own] of byConnector) {
+    const connector = catalog.connector(environment, connectorId);
+    const current = connector ? await definitionsOf(connector) : NONE;
+    for (const one of own) assertCurrent(current, one);
+  }
+  for (const [connectorId, own] of byConnector) {
     for (let tries = 1; !(await approveIn(context, { environment, connectorId }, own)); tries++) {
       if (tries === MAX_TRIES)
         throw new GatehouseError(
@@ -150,7 +164,7 @@ async function approveIn(
   wanted: (DefinitionName & { hash: string | null })[],
 ): Promise<boolean> {
   const connector = catalog.connector(environment, connectorId);
-  const current = connector ? definitionsOf(connector) : new Map<string, Definition>();
+  const current = connector ? await definitionsOf(connector) : NONE;
   const row = await findRow(db, environment, connectorId);
   const approved = approvedIn(row);
   for (const one of wanted) {
@@ -201,17 +215,30 @@ function nameOf(connectorId: string, key: string): DefinitionName {
   return kind === 'prompt' ? { connectorId, promptId: id } : { connectorId, resourceId: id };
 }
 
-function definitionsOf(connector: Connector): Map<string, Definition> {
-  const own = [...connector.actions.values(), ...(connector.raw ? [connector.raw] : [])];
-  const actions = own.map((action): [string, Definition] => [
-    action.actionId,
-    { hash: action.hash, definition: definitionOf(connector.definition, action) },
-  ]);
-  return new Map([...actions, ...othersOf(connector)]);
+type Definitions = ReadonlyMap<string, Definition>;
+
+const NONE: Definitions = new Map();
+
+/** Returns the installed definitions of a connector by their keys. */
+async function definitionsOf(connector: Connector): Promise<Definitions> {
+  const definitions = new Map<string, Definition>();
+  const shared: SharedSchemas = new Map();
+  const actions = [...connector.actions.values(), ...(connector.raw ? [connector.raw] : [])];
+  for await (const action of withPauses(actions)) {
+    const packed = packedDefinition(connector.definition, action, shared);
+    definitions.set(action.actionId, { hash: action.hash, packed, shared });
+  }
+  for (const [key, text] of othersOf(connector)) definitions.set(key, { ...text, shared });
+  return definitions;
 }
 
 /** Returns the texts of a connector that a model sees, other than its actions. */
-export function othersOf({ connectorId, name, description, definition }: Connector): Map<string, Definition> {
+export function othersOf({
+  connectorId,
+  name,
+  description,
+  definition,
+}: Connector): Map<string, Pick<Definition, 'hash' | 'packed'>> {
   const { prompts, resources } = definition;
   const texts: [DefinitionName, object][] = [
     [{ connectorId }, { name, description }],
@@ -226,20 +253,14 @@ export function othersOf({ connectorId, name, description, definition }: Connect
   ];
   return new Map(
     texts.map(([one, value]) => {
-      const read = parseJson(JSON.stringify(value));
-      const own = asObject(read);
-      return [keyOf(one), { hash: hashOf(own), definition: own }];
+      const packed = asObject(asJson(value));
+      return [keyOf(one), { hash: hashOf(packed), packed }];
     }),
   );
 }
 
-function assertCurrent(
-  catalog: Catalog,
-  environment: Environment,
-  wanted: DefinitionName & { hash: string | null },
-): void {
-  const connector = catalog.connector(environment, wanted.connectorId);
-  const now = connector && definitionsOf(connector).get(keyOf(wanted));
+function assertCurrent(current: Definitions, wanted: DefinitionName & { hash: string | null }): void {
+  const now = current.get(keyOf(wanted));
   if ((now?.hash ?? null) === wanted.hash) return;
   throw new GatehouseError(
     'definition_changed',
@@ -248,11 +269,7 @@ function assertCurrent(
   );
 }
 
-function changesOf(
-  connectorId: string,
-  approved: Map<string, Definition>,
-  current: Map<string, Definition>,
-): DefinitionChange[] {
+function changesOf(connectorId: string, approved: Definitions, current: Definitions): DefinitionChange[] {
   return [...new Set([...approved.keys(), ...current.keys()])].sort().flatMap((key): DefinitionChange[] => {
     const before = approved.get(key);
     const after = current.get(key);
@@ -264,8 +281,8 @@ function changesOf(
         change,
         hash: after?.hash ?? null,
         approvedHash: before?.hash ?? null,
-        before: before?.definition ?? null,
-        after: after?.definition ?? null,
+        before: before ? unpackedDefinition(before.packed, before.shared) : null,
+        after: after ? unpackedDefinition(after.packed, after.shared) : null,
       },
     ];
   });
@@ -285,21 +302,21 @@ function findRow(db: DbOrTx, environment: Environment, connectorId: string) {
 function rowOf(
   environment: Environment,
   connectorId: string,
-  {
-    definitions,
-    fingerprint,
-    now,
-  }: { definitions: Map<string, Definition>; fingerprint: string; now: number },
+  { definitions, fingerprint, now }: { definitions: Definitions; fingerprint: string; now: number },
 ): Row {
   const entries = [...definitions];
+  const schemas = entries.flatMap(([, { packed, shared }]) =>
+    sharedIn(packed).map((hash) => [hash, shared.get(hash) ?? {}] as const),
+  );
   return {
     environment,
     connector_id: connectorId,
     fingerprint,
     hashes: JSON.stringify(Object.fromEntries(entries.map(([key, { hash }]) => [key, hash]))),
-    definitions: JSON.stringify(
-      Object.fromEntries(entries.map(([key, { definition }]) => [key, definition])),
-    ),
+    definitions: JSON.stringify({
+      ...Object.fromEntries(entries.map(([key, { packed }]) => [key, packed])),
+      [SHARED]: Object.fromEntries(schemas),
+    }),
     version: 1,
     updated_at: now,
   };
@@ -307,12 +324,11 @@ function rowOf(
 
 function approvedIn(row: Pick<Row, 'hashes' | 'definitions'> | undefined): Map<string, Definition> {
   const hashes = hashesIn(row?.hashes);
-  const definitions: unknown = JSON.parse(row?.definitions ?? '{}');
+  const stored: unknown = JSON.parse(row?.definitions ?? '{}');
+  const definitions = asObject(stored);
+  const shared: SharedSchemas = new Map(Object.entries(asObject(definitions[SHARED])));
   return new Map(
-    [...hashes].map(([key, hash]) => {
-      const found: unknown = isJsonObject(definitions) ? definitions[key] : undefined;
-      return [key, { hash, definition: asObject(found) }];
-    }),
+    [...hashes].map(([key, hash]) => [key, { hash, packed: asObject(definitions[key]), shared }]),
   );
 }
 

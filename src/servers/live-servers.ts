@@ -5,6 +5,7 @@ import { createTtlCache } from '../lib/ttl-cache.ts';
 
 import { STALE_MS } from '../identity/caller.ts';
 import type { Environment } from '../store/environments.ts';
+import { describeActions } from './described-actions.ts';
 import { createLivePins, type Pins } from './pins.ts';
 import { findServer, findServerByToken, type McpServer } from './server-records.ts';
 import { countEntries, decide, type Decision, type Restrictions } from './restrictions.ts';
@@ -64,6 +65,7 @@ export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey'
     const shape = sha256(
       JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, rules, ...custom]),
     );
+    if (toolMode === 'direct') await describeActions(context.catalog, { environment, decision });
     if (!pins) return { server, decision, shape };
     const action: Decision['action'] = (one) =>
       decision.action(one) ?? (pins.action(one) ? undefined : 'pinTools');

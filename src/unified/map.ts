@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
 import { isUnifiedScope, type EventScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { EventSourceDefinition, UnifiedModel } from '../connectors/events-format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import { withPauses } from '../lib/pauses.ts';
 import { mapValue } from '../upstream/expression.ts';
 import type { CustomFields } from './field-mappings.ts';
 import { notOffered, sourceModelOf, type SourceModel } from '../connectors/source-model.ts';
@@ -136,9 +136,6 @@ export function saysGone(raw: Json, { get }: SourceModel): boolean {
   return get?.gone !== undefined && valueAt(raw, get.gone.path) === get.gone.equals;
 }
 
-/** Time that records are mapped between two turns of the event loop. */
-const TURN_MS = 10;
-
 /**
  * Yields many records, each with its unified form, or with the error of a record that does not fit. Mapping waits only
  * for microtasks, so without pauses it would block the whole process until the last record.
@@ -148,13 +145,8 @@ export async function* unifiedOf(
   records: Iterable<Json>,
   customFields?: CustomFields,
 ): AsyncGenerator<[record: Json, unified: Unified | GatehouseError]> {
-  let turnedAt = performance.now();
-  for (const record of records) {
+  for await (const record of withPauses(records))
     yield [record, await toDelivered(what, record, customFields).catch(mappingError)];
-    if (performance.now() - turnedAt < TURN_MS) continue;
-    await nextTurn();
-    turnedAt = performance.now();
-  }
 }
 
 function withIds<Variant extends { remoteId: string | null }>(

@@ -13,8 +13,8 @@ beforeAll(async () => {
   search = createActionSearch({ catalog });
 });
 
-const found = (query: string, allowed = all, limit = 5) =>
-  search('development', { query, allowed, limit }).map(
+const found = async (query: string, allowed = all, limit = 5) =>
+  (await search('development', { query, allowed, limit })).map(
     ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
   );
 
@@ -28,31 +28,33 @@ describe('a query', () => {
     ['gitlab pipelnie', 'gitlab.list_pipelines'],
     ['Zoom-Sitzung: meeting löschen delete', 'zoom.delete_meeting'],
   ])('%j finds %s', async (query, action) => {
-    expect(found(query)).toContain(action);
+    expect(await found(query)).toContain(action);
   });
 
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
     '%j has no search terms, and finds nothing',
-    (query) => {
-      expect(found(query)).toEqual([]);
+    async (query) => {
+      expect(await found(query)).toEqual([]);
     },
   );
 
   test.each(['() OR NEAR(', 'customer*', '"customer" AND', 'c_customer', 'f0: customer'])(
     '%j is read as words, without operators',
-    (query) => {
-      expect(found(query).length).toBeGreaterThan(0);
+    async (query) => {
+      expect((await found(query)).length).toBeGreaterThan(0);
     },
   );
 
-  test('with 500 words is answered', () => {
+  test('with 500 words is answered', async () => {
     const words = Array.from({ length: 500 }, (_, at) => `order${at} orders`).join(' ');
-    expect(found(words)).toHaveLength(5);
+    expect(await found(words)).toHaveLength(5);
   });
 
-  test('finds only allowed actions, even when another fits better', () => {
+  test('finds only allowed actions, even when another fits better', async () => {
     const few = all.filter(({ connectorId }) => connectorId === 'gmail');
-    expect(found('send a message in slack', few).every((name) => name.startsWith('gmail.'))).toBe(true);
-    expect(found('send a message in slack', [])).toEqual([]);
+    expect((await found('send a message in slack', few)).every((name) => name.startsWith('gmail.'))).toBe(
+      true,
+    );
+    expect(await found('send a message in slack', [])).toEqual([]);
   });
 });

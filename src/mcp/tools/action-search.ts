@@ -1,6 +1,7 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { parametersOf } from '../../connectors/parameters.ts';
 import type { Base } from '../../base.ts';
+import { withPauses } from '../../lib/pauses.ts';
 import { isNearly } from '../../lib/words.ts';
 import {
   createSearchIndex,
@@ -15,7 +16,7 @@ import { conceptTerm, parseText } from './vocabulary.ts';
 export type SearchActions = (
   environment: Environment,
   search: { query: string; allowed: readonly Action[]; limit: number },
-) => Action[];
+) => Promise<Action[]>;
 
 interface Built {
   version: number;
@@ -44,7 +45,10 @@ const APP_FACTOR = 1;
 export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, Built>();
 
-  const builtFor = (environment: Environment): Built => {
+  const builtFor = async (environment: Environment): Promise<Built> => {
+    if (indexes.get(environment)?.version !== catalog.version)
+      for (const connector of catalog.connectors(environment))
+        for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
     const known = indexes.get(environment);
     if (known?.version === catalog.version) return known;
     known?.index.close();
@@ -53,8 +57,8 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     return fresh;
   };
 
-  return (environment, { query, allowed, limit }) => {
-    const built = builtFor(environment);
+  return async (environment, { query, allowed, limit }) => {
+    const built = await builtFor(environment);
     const { terms, stems } = termsOf(query, built);
     if (terms.length === 0) return [];
     const found = built.index.search({

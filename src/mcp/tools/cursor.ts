@@ -23,13 +23,18 @@ export async function pageAt<T>(
   scope: CursorScope,
   { list, all, cursor, size }: { list: string; all: readonly T[]; cursor: string | undefined; size: number },
 ): Promise<{ page: readonly T[]; nextCursor: string | undefined }> {
-  const start = cursor === undefined ? 0 : await startOf(scope, list, cursor);
+  const start = await startOf(scope, list, cursor);
   const end = start + size;
   const nextCursor = end < all.length ? await cursorOf(scope, list, end) : undefined;
   return { page: all.slice(start, end), nextCursor };
 }
 
-async function cursorOf({ context, grant }: CursorScope, list: string, position: number): Promise<string> {
+/** Returns the cursor of the page that begins at a position of a list. */
+export async function cursorOf(
+  { context, grant }: CursorScope,
+  list: string,
+  position: number,
+): Promise<string> {
   const { environment, live, userId = null } = grant;
   const hash = createHmac('sha256', await keyOf(context))
     .update(JSON.stringify([environment, live.server.serverId, userId, list, position]))
@@ -38,7 +43,12 @@ async function cursorOf({ context, grant }: CursorScope, list: string, position:
   return `${position}.${hash.toString('base64url')}`;
 }
 
-async function startOf(scope: CursorScope, list: string, cursor: string): Promise<number> {
+/**
+ * Returns the position where the page of a cursor begins; 0 without one.
+ * @throws GatehouseError `invalid_request` for a cursor that was not issued for this list, server and user.
+ */
+export async function startOf(scope: CursorScope, list: string, cursor: string | undefined): Promise<number> {
+  if (cursor === undefined) return 0;
   const position = /^(\d{1,9})\./.exec(cursor)?.[1];
   const genuine = position === undefined ? '' : await cursorOf(scope, list, Number(position));
   const given = Buffer.from(cursor);

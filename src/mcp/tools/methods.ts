@@ -18,7 +18,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { initializeResult } from '../protocol/initialize.ts';
 import { discoverResult, VERSION_2026 } from '../protocol/mcp-2026.ts';
 import { callTool } from './call-tool.ts';
-import { pageAt } from './cursor.ts';
+import { cursorOf, startOf } from './cursor.ts';
 import { newestOf } from './events.ts';
 import type { Connection, McpCall } from './mcp-call.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
@@ -27,7 +27,7 @@ import { isRemoteUri } from './remote-context.ts';
 import { assertFollowed, listResources, listResourceTemplates, readResource } from './resources.ts';
 import { RpcError } from './rpc-error.ts';
 import type { ToolScope } from './tool.ts';
-import { TOOLS_A_PAGE, type ToolDefinition } from './tool-definition.ts';
+import { pageTexts } from './tool-definition.ts';
 import { listed } from './workflow-tools.ts';
 
 const MAX_SUBSCRIPTIONS = 1000;
@@ -158,19 +158,15 @@ async function isReadable(scope: ToolScope, uri: string): Promise<boolean> {
 }
 
 /** Returns the cached bytes of the list, or a page when the list has several. */
-async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Result | Rendered> {
+async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
   const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context, grant));
   const more = listed(await workflowTools.of(grant), grant);
-  if (cursor === undefined && tools.length + more.length <= TOOLS_A_PAGE)
-    return new Rendered(more.length === 0 ? listBytes : withMore(listBytes, more));
+  if (cursor === undefined && listBytes && more.length === 0) return new Rendered(listBytes);
   const all = [...tools, ...more];
-  const { page, nextCursor } = await pageAt(scope, { list: 'tools', all, cursor, size: TOOLS_A_PAGE });
-  return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
-}
-
-/** Appends tools to the text `{"tools":[…]}`, which always holds the built-in tools. */
-function withMore(list: Buffer, more: readonly ToolDefinition[]): Buffer {
-  const text = more.map((one) => JSON.stringify(one)).join(',');
-  return Buffer.concat([list.subarray(0, -2), Buffer.from(`,${text}]}`)]);
+  const start = await startOf(scope, 'tools', cursor);
+  const texts = pageTexts(all.slice(start));
+  const end = start + texts.length;
+  const next = end < all.length ? `,"nextCursor":"${await cursorOf(scope, 'tools', end)}"` : '';
+  return new Rendered(`{"tools":[${texts.join(',')}]${next}}`);
 }

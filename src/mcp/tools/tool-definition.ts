@@ -16,5 +16,18 @@ export interface ToolDefinition {
   _meta?: Record<string, unknown>;
 }
 
-/** Page size of tools/list. It is large, because most clients never read a second page. */
-export const TOOLS_A_PAGE = 5000;
+/** Maximum size of a page of tools/list. It is large, because most clients never read a second page. */
+export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+
+/** Returns the JSON texts of the first tools, as many as fit in one page. */
+export function pageTexts(tools: readonly ToolDefinition[]): string[] {
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const tool of tools) {
+    const text = JSON.stringify(tool);
+    bytes += Buffer.byteLength(text);
+    if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
+    texts.push(text);
+  }
+  return texts;
+}

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../../base.ts';
+import { withPauses } from '../../lib/pauses.ts';
 import { estimateTokens } from '../../lib/token-estimate.ts';
+import { describeActions } from '../../servers/described-actions.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -13,17 +15,17 @@ const MAX_CACHED_TOOLS = 50_000;
 /** The tools that servers list to their clients. */
 export interface Listings {
   /** Cached until the restrictions, the tool mode, the instructions or the catalogue change. */
-  of(live: LiveServer): ToolListing;
+  of(live: LiveServer): Promise<ToolListing>;
 }
 
 export function createListings(context: Pick<Base, 'catalog' | 'publicUrl'>): Listings {
   const cached = new LRUCache<string, ToolListing>({ maxSize: MAX_CACHED_TOOLS });
   return {
-    of(live) {
+    async of(live) {
       const key = `${context.catalog.version} ${live.shape}`;
       const found = cached.get(key);
       if (found) return found;
-      const listing = listingOf(context, live);
+      const listing = await listingOf(context, live);
       cached.set(key, listing, { size: listing.direct.tools });
       return listing;
     },
@@ -31,10 +33,17 @@ export function createListings(context: Pick<Base, 'catalog' | 'publicUrl'>): Li
 }
 
 /** Returns the tools that a server lists, and the cost of each tool mode. */
-function listingOf(context: Pick<Base, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
+async function listingOf(
+  context: Pick<Base, 'catalog' | 'publicUrl'>,
+  live: LiveServer,
+): Promise<ToolListing> {
+  const { environment } = live.server;
+  await describeActions(context.catalog, { environment, decision: live.decision });
   const { direct, connectors, instructions } = computeVisible(context, live);
   const server = { ...live.server, toolMode: 'direct' as const };
-  const all = computeVisible(context, { ...live, server }, connectors).tools.map(weigh);
+  const all: ListedTool[] = [];
+  for await (const tool of withPauses(computeVisible(context, { ...live, server }, connectors).tools))
+    all.push(weigh(tool));
   const builtIn = all.slice(0, BUILT_IN_TOOLS.length);
   const mode = direct.size > 0 ? 'direct' : 'discovery';
   return {

@@ -99,7 +99,7 @@ const searchActions = tool({
     const allowed = among
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
-    const found = scope.searchActions(scope.grant.environment, { query, allowed, limit });
+    const found = await scope.searchActions(scope.grant.environment, { query, allowed, limit });
     const connected = await connectedTo(scope);
     return {
       actions: found.map((action) => hitOf(scope, action, connected)),

@@ -14,8 +14,8 @@ export interface Visible {
   readonly direct: ReadonlyMap<string, Action>;
   /** Every listed tool: the built-in ones, then direct ones in the order of the catalogue. */
   readonly tools: readonly ToolDefinition[];
-  /** The result of tools/list as JSON bytes, ready to send. */
-  readonly listBytes: Buffer;
+  /** The result of tools/list as JSON bytes, ready to send. Undefined when the list has several pages. */
+  readonly listBytes: Buffer | undefined;
   readonly instructions: string;
 }
 

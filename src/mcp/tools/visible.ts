@@ -11,7 +11,7 @@ import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
 
 const MAX_CACHED = 500;
@@ -35,7 +35,7 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   };
 
   const cache = (key: string, visible: Visible): Visible => {
-    cached.set(key, visible, { size: visible.listBytes.length });
+    cached.set(key, visible, { size: visible.listBytes?.length ?? MAX_PAGE_BYTES });
     return visible;
   };
 
@@ -77,7 +77,12 @@ function withAccounts(visible: Visible, connectorIds: ReadonlySet<string>): Visi
       inputSchema: { ...tool.inputSchema, properties: { ...properties, credentialId: WHICH_ACCOUNT } },
     };
   });
-  return { ...visible, tools, listBytes: Buffer.from(JSON.stringify({ tools })) };
+  return { ...visible, tools, listBytes: listBytes(tools) };
+}
+
+function listBytes(tools: readonly ToolDefinition[]): Buffer | undefined {
+  const texts = pageTexts(tools);
+  return texts.length === tools.length ? Buffer.from(`{"tools":[${texts.join(',')}]}`) : undefined;
 }
 
 const WHICH_ACCOUNT = {
@@ -112,7 +117,7 @@ export function computeVisible(
     connectors,
     direct: directTools.length > 0 ? namedActions(actions) : new Map(),
     tools,
-    listBytes: Buffer.from(JSON.stringify({ tools })),
+    listBytes: listBytes(tools),
     instructions: instructionsOf(connectors, server.customInstructions, directTools.length > 0),
   };
 }
