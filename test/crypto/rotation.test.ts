@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openStore } from '../../src/store/open-database.ts';
 import { newMasterKey } from '../../src/crypto/key-ring.ts';
 import { changeMasterKeys } from '../../src/crypto/master-key-file.ts';
@@ -12,6 +14,11 @@ import { BIN, cliEnv, runCli, startCli, tempHome, type Started } from '../suppor
 import { rpc } from '../support/mcp.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 import { until } from '../support/until.ts';
+
+/** Of the proof, `npm run proof:keys`. */
+const KILLS = 50;
+const REQUESTS_A_SECOND = 200;
+const PROOF_MS = 10 * MINUTE;
 
 const rotation = z.object({
   keyId: z.string(),
@@ -125,6 +132,38 @@ describe.each(STORE_KINDS)('the master key on %s', (kind) => {
     expect(await rotate(home)).toMatchObject({ code: 0, added: false, left: 0 });
     expect(keysOf(home)).toEqual(between);
   });
+
+  const proof = test.runIf(process.env['PROOF'] === 'full');
+  proof(
+    'no request fails while 50 rotations are killed at random moments',
+    { timeout: PROOF_MS },
+    async () => {
+      await using home = await freshHome(kind);
+      const { gatehouse, mcp } = await startDemonstration(home);
+      const requests: Promise<string>[] = [];
+      const load = setInterval(() => requests.push(works(mcp())), SECOND / REQUESTS_A_SECOND);
+      const began = performance.now();
+      await rotate(home);
+      const rotationMs = performance.now() - began;
+      for (let round = 0; round < KILLS; round++) {
+        const child = spawn(process.execPath, [BIN, 'master-key', 'rotate', '--one-machine'], {
+          env: home.env(),
+        });
+        const ended = once(child, 'close');
+        await Promise.race([ended, setTimeout(Math.random() * rotationMs)]);
+        child.kill('SIGKILL');
+        await ended;
+      }
+      expect(await rotate(home)).toMatchObject({ code: 0, left: 0, lost: [] });
+      expect((await runCli(['master-key', 'retire'], home.env())).code).toBe(0);
+      clearInterval(load);
+      expect(keysOf(home)).toHaveLength(1);
+      expect(requests.length).toBeGreaterThan(KILLS);
+      expect(new Set(await Promise.all(requests))).toEqual(new Set(['works']));
+      process.stdout.write(`${kind}: ${KILLS} kills, ${requests.length} requests, 0 failed\n`);
+      await gatehouse.stop();
+    },
+  );
 
   test('a row that no key opens is named, and the others are sealed again', async () => {
     await using home = await freshHome(kind);
