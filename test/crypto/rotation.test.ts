@@ -15,7 +15,7 @@ import { rpc } from '../support/mcp.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-/** Of the proof, `npm run proof:keys`. */
+/** Sizes of `npm run proof:keys`. */
 const KILLS = 50;
 const REQUESTS_A_SECOND = 200;
 const PROOF_MS = 10 * MINUTE;
