@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { OpenContext } from './context.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
+import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
@@ -134,10 +135,6 @@ function addressOf(server: Server): AddressInfo {
   if (address === null || typeof address === 'string')
     throw new Error('The server does not listen on a port.');
   return address;
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
 async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {

@@ -1,33 +1,59 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
+import { servedUrl } from '../connect/presence.ts';
 import { loadCatalog } from '../connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../package.ts';
 import { inspectFolder } from '../custom/folder.ts';
-import { allowedHost, isLoopback } from '../lib/addresses.ts';
+import { allowedHost, isLoopback, urlHost } from '../lib/addresses.ts';
 import { createOidc, redirectUriOf } from '../identity/oidc.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
 import { SECOND, systemClock } from '../lib/clock.ts';
+import { openStore } from '../store/open-database.ts';
 import { findingsOf, type Finding } from './finding.ts';
 import { thrownMessage } from '../lib/errors.ts';
 
-/** Checks that the port is free, or used by a healthy Gatehouse. */
-export async function checkPort({ host, port }: Config): Promise<Finding> {
+/** Returns the URL of the Gatehouse that serves the store now and is healthy; undefined when there is none. */
+export async function runningUrl({ database }: Config): Promise<string | undefined> {
+  if (database.kind === 'sqlite' && !existsSync(database.path)) return undefined;
+  try {
+    await using store = await openStore(database);
+    const url = await servedUrl(store.db, systemClock.now());
+    return url !== undefined && (await isHealthy(url)) ? url : undefined;
+  } catch {
+    // The check of the store reports what is wrong with it.
+    return undefined;
+  }
+}
+
+/**
+ * Checks that the port is free, or used by a healthy Gatehouse. The service of this store may have another PORT than
+ * this command.
+ */
+export async function checkPort({ host, port }: Config, running: string | undefined): Promise<Finding> {
   const { ok, fail } = findingsOf('port');
+  if (port !== 0 && (await isHealthy(`http://${urlHost(host)}:${port}`)))
+    return ok(`a healthy Gatehouse answers at ${port} of ${host}`);
+  if (running !== undefined)
+    return ok(`the Gatehouse of this store runs at ${running}; PORT of this command is ${port}`);
   const code = await bindFault(host, port);
   if (code === undefined) return ok(port === 0 ? 'any free one' : `${port} of ${host} is free`);
   if (code !== 'EADDRINUSE') return fail(`${port} of ${host} cannot be used (${code})`, 'Set PORT and HOST.');
-  if (await isHealthy(host, port)) return ok(`a healthy Gatehouse answers at ${port} of ${host}`);
-  const fix = `Stop what uses it, or choose another: PORT=${port < 65_535 ? port + 1 : 3000} gatehouse serve`;
+  const other = await freePortAfter(host, port);
+  const fix = `Stop what uses it, or choose another: PORT=${other} gatehouse serve`;
   return fail(`${port} of ${host} is in use by something else`, fix);
 }
 
-export function checkPublicUrl({ publicUrl, host, port, production }: Config): Finding {
+export function checkPublicUrl(config: Config, running: string | undefined): Finding {
+  const { host, port, production } = config;
   const { ok, warn } = findingsOf('public URL');
+  const publicUrl = config.publicUrl ?? running;
   if (publicUrl === undefined) {
-    if (isLoopback(host)) return ok(`http://${host}:${port}, for this machine alone`);
+    if (isLoopback(host) && port === 0) return ok(`a free port of ${host}, for this machine alone`);
+    if (isLoopback(host)) return ok(`${addressOf(config, running)}, for this machine alone`);
     const fix = 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: it stands in every accessUrl.';
     return warn('is not set, and HOST is more than this machine', fix);
   }
@@ -36,13 +62,18 @@ export function checkPublicUrl({ publicUrl, host, port, production }: Config): F
   return ok(publicUrl);
 }
 
+/** Returns the address of the service: as configured, as it runs, or as a start would choose it. */
+function addressOf({ publicUrl, host, port }: Config, running: string | undefined): string {
+  return publicUrl ?? running ?? `http://${urlHost(host)}:${port}`;
+}
+
 /** Checks that the OpenID Connect provider of the console answers as its setting says. */
-export async function checkOidc(config: Config): Promise<Finding[]> {
-  const { oidc, host, port, console: isOn } = config;
+export async function checkOidc(config: Config, running: string | undefined): Promise<Finding[]> {
+  const { oidc, console: isOn } = config;
   if (!oidc) return [];
   const { ok, warn, fail } = findingsOf('console sign-in');
   if (!isOn) return [warn('GATEHOUSE_OIDC is set, and GATEHOUSE_CONSOLE=off', 'Unset one of them.')];
-  const publicUrl = config.publicUrl ?? `http://${host}:${port}`;
+  const publicUrl = addressOf(config, running);
   const { allowedNetworks, allowPrivateNetwork, egressProxy, caFile } = config;
   const outbound = createOutbound({
     allowedNetworks: [...allowedNetworks, allowedHost(oidc.issuer)],
@@ -150,16 +181,23 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.message;
 }
 
-async function isHealthy(host: string, port: number): Promise<boolean> {
+/** Returns a free port, the next ones first. */
+async function freePortAfter(host: string, port: number): Promise<number> {
+  const next = Array.from({ length: 20 }, (_, index) => port + 1 + index);
+  for (const one of [...next, 3000, 8080])
+    if (one <= 65_535 && (await bindFault(host, one)) === undefined) return one;
+  return 0;
+}
+
+async function isHealthy(address: string): Promise<boolean> {
   const outbound = createOutbound({
-    allowedNetworks: [{ kind: 'host', host, port }],
+    allowedNetworks: [allowedHost(address)],
     allowPrivateNetwork: true,
   });
   try {
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/health`;
     const { status, body } = await outbound.request({
       method: 'GET',
-      url,
+      url: `${address}/health`,
       timeoutMs: 2 * SECOND,
       maxBytes: 4096,
     });

@@ -8,6 +8,7 @@ import {
   checkPort,
   checkProxy,
   checkPublicUrl,
+  runningUrl,
 } from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
 import { findingsOf, type Finding } from './finding.ts';
@@ -30,18 +31,19 @@ async function examine(): Promise<Finding[]> {
     // The other checks need the configuration.
     return [checkNode(), ...error.faults.map((found) => configuration.fail(found, 'See README.md.'))];
   }
+  const running = await runningUrl(config);
   return [
     checkNode(),
     ...checkVariables(config),
     checkHome(config),
     await checkMasterKey(config),
     ...(await checkStore(config)),
-    await checkPort(config),
-    checkPublicUrl(config),
+    await checkPort(config, running),
+    checkPublicUrl(config, running),
     await checkCatalogue(config),
     await checkFolder(config),
     checkOutbound(config),
-    ...(await checkOidc(config)),
+    ...(await checkOidc(config, running)),
     ...(await checkProxy(config)),
   ];
 }

@@ -33,12 +33,17 @@ export async function lastServedUrl(db: DbOrTx): Promise<string | undefined> {
   return row?.public_url;
 }
 
+/** Returns the public URL of the process that serves the store now; undefined when none does. */
+export async function servedUrl(db: DbOrTx, now: number): Promise<string | undefined> {
+  const row = await db.selectFrom('presence').selectAll().executeTakeFirst();
+  return row && row.seen_at > now - GONE_MS ? row.public_url : undefined;
+}
+
 /** Returns a warning for the receiver of a link that no process serves; undefined when one serves it. */
 export async function unservedNote(context: PresenceContext): Promise<string | undefined> {
   const { db, clock, publicUrl, serving } = context;
   if (serving) return undefined;
-  const row = await db.selectFrom('presence').selectAll().executeTakeFirst();
-  if (row?.public_url === publicUrl && row.seen_at > clock.now() - GONE_MS) return undefined;
+  if ((await servedUrl(db, clock.now())) === publicUrl) return undefined;
   return (
     `No Gatehouse serves ${publicUrl} at the moment, so the link does not open. ` +
     'Ask the user to start Gatehouse (npm start) and to open the link then.'

@@ -172,6 +172,11 @@ export function allowedHost(address: string): AllowedAddress & { kind: 'host' } 
   return { kind: 'host', host, port: Number(port) || (protocol === 'https:' ? 443 : 80) };
 }
 
+/** Returns a host as it stands in a URL: an address of IPv6 in brackets. */
+export function urlHost(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
 /** Returns whether a host, as a person writes it, is this machine alone. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);

@@ -262,6 +262,30 @@ test('doctor distinguishes a healthy Gatehouse on its port from other programs',
   });
 });
 
+test('doctor names the address of the running service, whatever its own PORT is', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path));
+  const busy = createServer((_req, res) => res.end('hello'));
+  await new Promise<void>((listens) => busy.listen(0, '127.0.0.1', listens));
+  const address = busy.address();
+  const port = String(typeof address === 'object' ? address?.port : address);
+  for (const env of [cliEnv(home.path), cliEnv(home.path, { PORT: port })]) {
+    const { code, findings } = await doctor(env);
+    expect(code).toBe(0);
+    const found = (name: string) => findings.find((one) => one.name === name)?.found;
+    expect(found('port')).toBe(
+      `the Gatehouse of this store runs at ${gatehouse.url}; PORT of this command is ${env['PORT']}`,
+    );
+    expect(found('public URL')).toBe(gatehouse.url);
+  }
+  await gatehouse.stop();
+  const { code, findings } = await doctor(cliEnv(home.path, { PORT: port }));
+  await new Promise((closed) => busy.close(closed));
+  expect(code).toBe(1);
+  expect(findings.find(({ name }) => name === 'port')).toMatchObject({ state: 'fail' });
+  expect(findings.find(({ name }) => name === 'public URL')?.found).toContain(`http://127.0.0.1:${port}`);
+});
+
 test('doctor lists every wrong variable', async () => {
   using home = tempHome();
   const { code, findings } = await doctor(cliEnv(home.path, { PORT: 'x', LOG_LEVEL: 'loud' }));
