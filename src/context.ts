@@ -99,12 +99,12 @@ export async function openContext(
     const { keys, hashKey } = await unlockStore(config, { store, clock, log });
     const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
     const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
-    const executions = createExecutionLog({ db, clock, log, keys });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log, telemetry, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
     const audit = createAuditLog({ db, clock, log, hashKey });
+    const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
     const limits = createLimits(config, telemetry);
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });

@@ -2,11 +2,9 @@ import { sql } from 'kysely';
 import { deleteExpiredFiles } from '../files/delete-files.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
+import { EXECUTIONS_TTL_MS } from '../runtime/execution-verify.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
-
-/** How long the record of executions is stored. */
-const EXECUTIONS_TTL_MS = 90 * DAY;
 
 /** How long the outcome of a connect session stays readable. */
 const SESSIONS_TTL_MS = DAY;
@@ -34,6 +32,12 @@ const EXPIRIES: Expiry[] = [
     ttlMs: EXECUTIONS_TTL_MS,
     environment,
   })),
+  {
+    table: 'execution_batches',
+    key: ['chain_id', 'sequence'],
+    column: 'at',
+    ttlMs: EXECUTIONS_TTL_MS,
+  },
   { table: 'execution_payloads', key: ['execution_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
@@ -46,7 +50,7 @@ const EXPIRIES: Expiry[] = [
 ];
 
 /**
- * Deletes expired rows: executions, their payloads, answers of idempotency keys, positions in lists, large results, confirmation
+ * Deletes expired rows: executions, their chains and payloads, answers of idempotency keys, positions in lists, large results, confirmation
  * tokens, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {

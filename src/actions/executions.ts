@@ -4,6 +4,8 @@ import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
+import type { AuditLog } from '../runtime/audit-log.ts';
+import { createExecutionChain } from '../runtime/execution-chain.ts';
 import { manyRows } from '../store/prepared.ts';
 import type { Db, Tables, DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -71,6 +73,7 @@ const SWEEP_MS = 10 * MINUTE;
 const MAX_WAITING_PAYLOADS = 500;
 
 type Row = Tables['executions'];
+type BatchRow = Tables['execution_batches'];
 type PayloadRow = Tables['execution_payloads'];
 /** A row that waits to be written. */
 interface Waiting {
@@ -78,15 +81,32 @@ interface Waiting {
   payload: PayloadRow | undefined;
 }
 
-const insertPayloads = manyRows((db, rows: PayloadRow[]) => db.insertInto('execution_payloads').values(rows));
-const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
+/* A batch whose commit failed may be in the database all the same, and is written once more. */
+const insertPayloads = manyRows((db, rows: PayloadRow[]) =>
+  db
+    .insertInto('execution_payloads')
+    .values(rows)
+    .onConflict((c) => c.column('execution_id').doNothing()),
+);
+const insertBatches = manyRows((db, rows: BatchRow[]) => db.insertInto('execution_batches').values(rows));
+const insertExecutions = manyRows((db, rows: Row[]) =>
+  db
+    .insertInto('executions')
+    .values(rows)
+    .onConflict((c) => c.column('execution_id').doNothing()),
+);
 
 export function createExecutionLog({
   db,
   clock,
   log,
   keys,
-}: Pick<Base, 'db' | 'clock' | 'log' | 'keys'>): ExecutionLog {
+  hashKey,
+  audit,
+}: Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'hashKey'> & {
+  audit: Pick<AuditLog, 'executionsGrew'>;
+}): ExecutionLog {
+  const chain = createExecutionChain(hashKey);
   // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
   const lines = log.child({}, { redact: [] });
   let waiting: Waiting[] = [];
@@ -133,10 +153,14 @@ export function createExecutionLog({
     const rows = batch.map(({ row }) => row);
     const payloads = batch.map(({ payload }) => payload).filter((one) => one !== undefined);
     const used = newlyUsed(rows, usedAt, clock.now());
+    const link = chain.linkOf(rows);
     try {
-      await writeRows(db, { rows, payloads }, used);
+      await writeRows(db, { rows, payloads, link }, used);
+      chain.stored(link);
+      audit.executionsGrew();
       for (const [credentialId, at] of used) usedAt.set(credentialId, at);
     } catch (error) {
+      chain.restart();
       log.error({ err: error, rows: batch.length }, 'executions not written, will retry');
       waiting = [...batch, ...waiting];
       schedule(RETRY_MS);
@@ -243,7 +267,7 @@ function toPayloadRow(keys: Base['keys'], row: Row, { input, output, days }: Pay
 
 async function writeRows(
   db: Db,
-  { rows, payloads }: { rows: Row[]; payloads: PayloadRow[] },
+  { rows, payloads, link }: { rows: Row[]; payloads: PayloadRow[]; link: BatchRow },
   used: ReadonlyMap<string, number>,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
@@ -252,6 +276,7 @@ async function writeRows(
       if (at > 0) await new Promise((next) => setImmediate(next));
       await insertExecutions(db, tx, rows.slice(at, at + ROWS_AT_ONCE));
     }
+    await insertBatches(db, tx, [link]);
     for (let at = 0; at < payloads.length; at += ROWS_AT_ONCE)
       await insertPayloads(db, tx, payloads.slice(at, at + ROWS_AT_ONCE));
     // All processes update in one order, so that two never wait for each other's rows.

@@ -52,7 +52,7 @@ export function addAudit(program: Command, done: Done): void {
     });
   audit
     .command('verify')
-    .description('Check the hashes of all entries and the signatures of all checkpoints in the local store.')
+    .description('Check the hashes of all entries and calls, and the signatures of all checkpoints, in the local store.')
     .option('--checkpoint <signature>', 'checkpoint of the service log that must be there')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', VERIFY_HELP)
@@ -102,7 +102,7 @@ Examples:
 
 const VERIFY_HELP = `
 Prints the first broken row, and exits with 1. The service logs the signature of each checkpoint. Give a signature of a
-log outside of this machine to find out whether the end of the audit log was removed.
+log outside of this machine to find out whether the end of the audit log or of the record of calls was removed.
 
 Example:
   $ gatehouse audit verify --checkpoint 3nQ…`;

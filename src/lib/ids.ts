@@ -28,6 +28,7 @@ type Kind =
   | 'per'
   | 'aud'
   | 'ach'
+  | 'ech'
   | 'wf'
   | 'ins'
   | 'run';

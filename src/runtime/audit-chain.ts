@@ -17,6 +17,8 @@ export interface ChainHead {
   chainId: string;
   sequence: number;
   hash: string;
+  /** Time of the head of a chain of executions, which are stored for a limited time. */
+  at?: number;
 }
 
 /**
@@ -36,7 +38,8 @@ export function signatureOf(hashKey: KeyObject, checkpoint: Omit<Checkpoint, 'si
   return keyedHash(hashKey, 'audit checkpoint', [sequence, at, heads, previous_signature]);
 }
 
-function keyedHash(hashKey: KeyObject, purpose: string, values: readonly unknown[]): string {
+/** Returns the HMAC of values for a purpose. */
+export function keyedHash(hashKey: KeyObject, purpose: string, values: readonly unknown[]): string {
   return createHmac('sha256', hashKey)
     .update(JSON.stringify([purpose, ...values]))
     .digest('base64url');

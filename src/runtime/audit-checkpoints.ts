@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -54,29 +55,31 @@ function lastCheckpoint(db: DbOrTx): Promise<Tables['audit_checkpoints'] | undef
 
 async function grownHeads(db: DbOrTx, last: Tables['audit_checkpoints'] | undefined): Promise<ChainHead[]> {
   const since = last ? last.at - OVERLAP_MS : 0;
-  const newest = db
-    .selectFrom('audit')
-    .select((e) => ['chain_id', e.fn.max('sequence').as('newest')])
-    .where('chain_id', 'is not', null)
-    .where('at', '>=', since)
-    .groupBy('chain_id');
-  const rows = await db
-    .selectFrom('audit')
-    .innerJoin(newest.as('heads'), (join) =>
-      join.onRef('heads.chain_id', '=', 'audit.chain_id').onRef('heads.newest', '=', 'audit.sequence'),
-    )
-    .select(['audit.chain_id', 'audit.sequence', 'audit.hash'])
-    .orderBy('audit.chain_id')
-    .execute();
-  const heads = rows.map(({ chain_id, sequence, hash }) => ({
-    chainId: chain_id ?? '',
-    sequence: sequence ?? 0,
-    hash: hash ?? '',
-  }));
+  const heads = [...(await headsIn(db, 'audit', since)), ...(await headsIn(db, 'execution_batches', since))];
   const covered = new Set<string>();
   for (const { heads: text } of await recentCheckpoints(db, since))
     for (const { chainId, sequence } of headsOf({ heads: text })) covered.add(`${chainId} ${sequence}`);
   return heads.filter(({ chainId, sequence }) => !covered.has(`${chainId} ${sequence}`));
+}
+
+/** Returns the heads of the chains in a table that grew since a time. */
+async function headsIn(
+  db: DbOrTx,
+  table: 'audit' | 'execution_batches',
+  since: number,
+): Promise<ChainHead[]> {
+  const { rows } = await sql<{ chain_id: string; sequence: number; hash: string; at: number }>`
+    select link.chain_id, link.sequence, link.hash, link.at from ${sql.table(table)} link join (
+      select chain_id, max(sequence) as newest from ${sql.table(table)}
+      where chain_id is not null and at >= ${since} group by chain_id
+    ) heads on heads.chain_id = link.chain_id and heads.newest = link.sequence
+    order by link.chain_id`.execute(db);
+  return rows.map(({ chain_id: chainId, sequence, hash, at }) => ({
+    chainId,
+    sequence,
+    hash,
+    ...(table === 'audit' ? {} : { at }),
+  }));
 }
 
 function recentCheckpoints(db: DbOrTx, since: number): Promise<Pick<Tables['audit_checkpoints'], 'heads'>[]> {

@@ -11,6 +11,8 @@ import { writeCheckpoint } from './audit-checkpoints.ts';
 export interface AuditLog {
   /** Stores an entry. Resolves when it is on disk. */
   record(entry: AuditEntry): Promise<void>;
+  /** Plans a checkpoint, because the chain of executions has grown. */
+  executionsGrew(): void;
   /** Stores what waits, and a last checkpoint. */
   close(): Promise<void>;
 }
@@ -30,6 +32,8 @@ interface Chain {
 
 const MOST_ROWS = 100;
 const CHECKPOINT_MS = MINUTE;
+/** Executions are written all day, and a checkpoint is stored forever. */
+const EXECUTIONS_CHECKPOINT_MS = 10 * MINUTE;
 
 /** Creates the audit log of this process, whose entries form a chain of hashes. */
 export function createAuditLog(
@@ -40,6 +44,7 @@ export function createAuditLog(
   const waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let dueAt = 0;
 
   /** Appends waiting entries in turn, so that each knows the hash of the one before it. */
   async function writeAll(): Promise<void> {
@@ -72,11 +77,15 @@ export function createAuditLog(
     }
   }
 
-  function plan(): void {
-    timer ??= setTimeout(() => {
+  function plan(delayMs = CHECKPOINT_MS): void {
+    const at = performance.now() + delayMs;
+    if (timer !== undefined && dueAt <= at) return;
+    clearTimeout(timer);
+    dueAt = at;
+    timer = setTimeout(() => {
       timer = undefined;
       void checkpoint('info');
-    }, CHECKPOINT_MS).unref();
+    }, delayMs).unref();
   }
 
   return {
@@ -95,6 +104,7 @@ export function createAuditLog(
       plan();
       return stored;
     },
+    executionsGrew: () => plan(EXECUTIONS_CHECKPOINT_MS),
     async close() {
       await writing;
       if (timer === undefined) return;

@@ -1,15 +1,18 @@
-import type { KeyObject } from 'node:crypto';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { hashOfEntry, signatureOf, type ChainedEntry } from './audit-chain.ts';
 import { headsOf } from './audit-checkpoints.ts';
+import { isExpired, verifyExecutions, type VerifyContext } from './execution-verify.ts';
 
-/** The outcome of checking the whole audit log. */
+/** The outcome of checking the whole audit log, and the executions. */
 export interface Verification {
   entries: number;
   chains: number;
   checkpoints: number;
   /** Entries of releases before the chains, which nothing protects. */
   unchained: number;
+  /** Executions in chains, and the batches in which they were written. */
+  executions: number;
+  batches: number;
   /** The first broken row with the reason, or null when the log is whole. */
   broken: { row: string; reason: string } | null;
 }
@@ -17,26 +20,26 @@ export interface Verification {
 const PAGE = 1000;
 
 /**
- * Checks every chain from its first entry, then every checkpoint, and stops at the first broken row.
+ * Checks every chain from its first entry, those of executions too, then every checkpoint, and stops at the first broken row.
  * @param signature A checkpoint that must be there, from the log of the service: it shows a cut end of the log.
  */
-export async function verifyAudit(
-  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
-  signature?: string,
-): Promise<Verification> {
+export async function verifyAudit(context: VerifyContext, signature?: string): Promise<Verification> {
+  const { db } = context;
   const counts = { entries: 0, chains: 0, checkpoints: 0, unchained: await countUnchained(db) };
+  const inAudit = (await brokenEntry(context, counts)) ?? (await insertedEntry(db));
+  const { executions, batches, broken: inExecutions } = await verifyExecutions(context);
   const broken =
-    (await brokenEntry({ db, hashKey }, counts)) ??
-    (await insertedEntry(db)) ??
-    (await brokenCheckpoint({ db, hashKey }, counts)) ??
+    inAudit ??
+    inExecutions ??
+    (await brokenCheckpoint(context, counts)) ??
     (signature === undefined ? null : await missingCheckpoint(db, signature));
-  return { ...counts, broken };
+  return { ...counts, executions, batches, broken };
 }
 
 type Broken = NonNullable<Verification['broken']>;
 
 async function brokenEntry(
-  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
+  { db, hashKey }: Pick<VerifyContext, 'db' | 'hashKey'>,
   counts: { entries: number; chains: number },
 ): Promise<Broken | null> {
   let before: ChainedEntry | undefined;
@@ -111,7 +114,7 @@ async function insertedEntry(db: DbOrTx): Promise<Broken | null> {
 }
 
 async function brokenCheckpoint(
-  { db, hashKey }: { db: DbOrTx; hashKey: KeyObject },
+  { db, hashKey, clock }: VerifyContext,
   counts: { checkpoints: number },
 ): Promise<Broken | null> {
   let before: Tables['audit_checkpoints'] | undefined;
@@ -132,7 +135,7 @@ async function brokenCheckpoint(
         checkpoint.signature !== signatureOf(hashKey, checkpoint)
       )
         return { row, reason: 'it was changed or inserted' };
-      const missing = await missingHead(db, checkpoint);
+      const missing = await missingHead({ db, clock }, checkpoint);
       if (missing) return { row, reason: missing };
       counts.checkpoints += 1;
       before = checkpoint;
@@ -141,15 +144,20 @@ async function brokenCheckpoint(
   }
 }
 
-async function missingHead(db: DbOrTx, checkpoint: Tables['audit_checkpoints']): Promise<string | null> {
-  for (const { chainId, sequence, hash } of headsOf(checkpoint)) {
+async function missingHead(
+  { db, clock }: Pick<VerifyContext, 'db' | 'clock'>,
+  checkpoint: Tables['audit_checkpoints'],
+): Promise<string | null> {
+  for (const { chainId, sequence, hash, at } of headsOf(checkpoint)) {
+    if (at !== undefined && isExpired({ clock }, at)) continue;
     const entry = await db
-      .selectFrom('audit')
+      .selectFrom(at === undefined ? 'audit' : 'execution_batches')
       .select('hash')
       .where('chain_id', '=', chainId)
       .where('sequence', '=', sequence)
       .executeTakeFirst();
-    if (entry?.hash !== hash) return `entry ${sequence} of chain ${chainId}, which it names, was removed`;
+    const what = at === undefined ? 'entry' : 'batch of executions';
+    if (entry?.hash !== hash) return `${what} ${sequence} of chain ${chainId}, which it names, was removed`;
   }
   return null;
 }

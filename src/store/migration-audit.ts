@@ -2,6 +2,24 @@ import { sql } from 'kysely';
 import type { Tx } from './schema.ts';
 import { index } from './migration-helpers.ts';
 
+/** Chains the executions, in the batches in which they are written. Earlier executions stay outside of the chains. */
+export async function executionChains(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('execution_batches')
+    .addColumn('chain_id', 'text', (c) => c.notNull())
+    .addColumn('sequence', 'integer', (c) => c.notNull())
+    .addColumn('executions', 'text', (c) => c.notNull())
+    .addColumn('first_at', 'bigint', (c) => c.notNull())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .addColumn('previous_at', 'bigint')
+    .addColumn('content_hash', 'text', (c) => c.notNull())
+    .addColumn('previous_hash', 'text', (c) => c.notNull())
+    .addColumn('hash', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('execution_batches_key', ['chain_id', 'sequence'])
+    .execute();
+  await index(tx, 'execution_batches', ['at']);
+}
+
 /** Chains the entries of the audit log by their hashes. Earlier entries stay outside of the chains. */
 export async function auditChains(tx: Tx): Promise<void> {
   const { schema } = tx;

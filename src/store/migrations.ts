@@ -8,7 +8,7 @@ import {
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
-import { auditChains } from './migration-audit.ts';
+import { auditChains, executionChains } from './migration-audit.ts';
 import {
   eventIndexes,
   eventsOfSources,
@@ -85,4 +85,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'attempts of executions', up: attemptsOfExecutions },
   { name: 'console people', up: consolePeople },
   { name: 'counted users', up: countedUsers },
+  { name: 'execution chains', up: executionChains },
 ];

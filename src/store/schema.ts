@@ -283,6 +283,24 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     /** Requests to the app as JSON, where there were several; see Attempt. */
     attempts: string | null;
   };
+  /** Executions that were written together, as a link in the chain of their process; see execution-chain.ts. */
+  execution_batches: {
+    chain_id: string;
+    /** Position in the chain, from 1. */
+    sequence: number;
+    /** Their ids, as a JSON list. */
+    executions: string;
+    /** Times of the oldest and the newest of them. */
+    first_at: number;
+    at: number;
+    /** `at` of the batch before it; null in the first one. */
+    previous_at: number | null;
+    /** Hash of all columns of the executions. */
+    content_hash: string;
+    /** Hash of the batch before it; empty in the first one. */
+    previous_hash: string;
+    hash: string;
+  };
   execution_payloads: {
     execution_id: string;
     /** The user of the call; null for a call without a user. */

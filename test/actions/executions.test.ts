@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createExecutionLog,
@@ -31,7 +32,9 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     logged = [];
     const log = createLog('info', { write: (line) => void logged.push(line) });
     const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
-    executions = createExecutionLog({ db: store.db, clock, log, keys });
+    const hashKey = createSecretKey(Buffer.alloc(32, 7));
+    const audit = { executionsGrew: () => {} };
+    executions = createExecutionLog({ db: store.db, clock, log, keys, hashKey, audit });
   });
   afterEach(async () => {
     await executions.close();

@@ -65,7 +65,9 @@ async function open(
   });
   const telemetry = createTelemetry();
   const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
-  const executions = createExecutionLog({ db, clock, log, keys });
+  const hashKey = createSecretKey(Buffer.alloc(32, 7));
+  const audit = { executionsGrew: () => {} };
+  const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
   return {
     config: readConfig({}),
     db,
@@ -73,7 +75,7 @@ async function open(
     log,
     telemetry,
     keys,
-    hashKey: createSecretKey(Buffer.alloc(32, 7)),
+    hashKey,
     catalog: catalogFor(),
     outbound,
     throttle: createThrottle(clock),
