@@ -52,7 +52,9 @@ export function addAudit(program: Command, done: Done): void {
     });
   audit
     .command('verify')
-    .description('Check the hashes of all entries and calls, and the signatures of all checkpoints, in the local store.')
+    .description(
+      'Check the hashes of all entries and calls, and the signatures of all checkpoints, in the local store.',
+    )
     .option('--checkpoint <signature>', 'checkpoint of the service log that must be there')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', VERIFY_HELP)

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { HOUR } from '../../src/lib/clock.ts';
 import { valueAt, type Json } from '../../src/lib/json.ts';
 import { storeResult, readResultPage } from '../../src/mcp/tools/large-results.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+
+const order = z.looseObject({ id: z.string(), customerId: z.string() });
+const partOfText = z.object({ data: z.string(), pagination: z.object({ nextOffset: z.int().optional() }) });
 
 describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   let ahead = 0;
@@ -64,6 +68,59 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     );
   });
 
+  test('that is a list is read by page, words, fields and an expression', async () => {
+    const whole = await orders({ parameters: { limit: 50 } });
+    const short = await orders({ parameters: { limit: 50 }, maxBytes: 2000 });
+    const resultId = String(short.at('result.structuredContent.result.resultId'));
+    expect(short.at('result.structuredContent.result.note')).toContain('read_result_svc');
+    const part = async (args: object) => {
+      const read = { name: 'read_result_svc', arguments: { resultId, ...args } };
+      return (await rpc(one.accessUrl, 'tools/call', read)).at('result.structuredContent');
+    };
+    const all = z.array(order).parse(whole.at('result.structuredContent.data'));
+
+    expect(await part({ offset: 48, fields: ['id'] })).toEqual({
+      data: all.slice(48).map(({ id }) => ({ id })),
+      total: 50,
+      pagination: { hasMore: false },
+    });
+    expect(await part({ limit: 2, fields: ['id', 'nothing'] })).toEqual({
+      data: all.slice(0, 2).map(({ id }) => ({ id })),
+      total: 50,
+      pagination: { hasMore: true, nextOffset: 2 },
+      unmatchedFields: ['nothing'],
+    });
+    const [first] = all;
+    const named = all.filter(({ customerId }) => customerId === first?.customerId);
+    const query = `${first?.customerId} ORD`;
+    expect(await part({ query, fields: ['id'] })).toMatchObject({ total: named.length });
+    expect(await part({ expression: '$count(id)' })).toEqual({ data: 50 });
+    expect(await part({ expression: '$[0].id' })).toEqual({ data: first?.id });
+    expect(await part({ expression: '{"ids": id}', fields: ['ids'] })).toEqual({
+      data: { ids: all.map(({ id }) => id) },
+    });
+    expect(await part({ expression: '$sum(' })).toMatchObject({ error: { code: 'expression_failed' } });
+  });
+
+  test('that is one long text is read in parts', async () => {
+    const grant = await grantOf(one);
+    const text = JSON.stringify({ data: { body: 'abcdefghij'.repeat(4000) } });
+    const caller = `token:${one.serverId}`;
+    const stored = await storeResult(service.context, { ...grant, caller }, { text, source: undefined });
+    const part = async (offset?: number) => {
+      const read = { name: 'read_result_svc', arguments: { resultId: stored.uri, offset } };
+      return (await rpc(one.accessUrl, 'tools/call', read)).at('result.structuredContent');
+    };
+    const parts: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const { data, pagination } = partOfText.parse(await part(offset));
+      parts.push(data);
+      offset = pagination.nextOffset;
+    }
+    expect(JSON.parse(parts.join(''))).toEqual({ body: 'abcdefghij'.repeat(4000) });
+    expect(parts).toHaveLength(3);
+  });
+
   test('that is one record shows its start and links to the whole', async () => {
     const lines = Array.from({ length: 30 }, (_, at) => ({ productId: `prd_${101 + at}`, quantity: 1 }));
     const parameters = { customerId: 'cus_1001', lines };
@@ -85,7 +142,13 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     const uri = String((await orders({ maxBytes: 1024 })).at('result.structuredContent.result.uri'));
     const other = await shop(service);
     const withKey = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId };
+    const part = async (resultId: string, url = one.accessUrl) => {
+      const read = { name: 'read_result_svc', arguments: { resultId } };
+      return (await rpc(url, 'tools/call', read)).at('result.structuredContent.error') ?? 'read';
+    };
     expect((await read(uri)).at('result.contents.0.uri')).toBe(uri);
+    expect(await part(uri)).toBe('read');
+    expect(await part(uri, other.accessUrl)).toMatchObject({ code: 'not_found' });
     expect((await read(uri, other.accessUrl)).at('error.code')).toBe(-32002);
     // The same user and server with another token.
     expect((await read(uri, one.url, withKey)).at('error.code')).toBe(-32002);
@@ -93,9 +156,11 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
       body: { restrictions: { actions: { blockedActions: ['list_orders'] } } },
     });
     expect((await read(uri)).at('error.code')).toBe(-32003);
+    expect(await part(uri)).toMatchObject({ code: 'restricted' });
     await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions: {} } });
     ahead += HOUR;
     expect((await read(uri)).at('error.code')).toBe(-32002);
+    expect(await part(uri)).toMatchObject({ code: 'not_found' });
   });
 
   test('is sealed in the store and deleted with its user', async () => {

@@ -93,20 +93,56 @@ export async function readResultPage(
   grant: Grant,
   { resultId, page }: { resultId: string; page: number },
 ): Promise<{ text: string; pages: number; source: ResultSource | undefined } | undefined> {
-  const row = await db
+  const row = await pagesFor({ db, clock }, grant, resultId)
+    .select('sealed')
+    .where('page', '=', page)
+    .executeTakeFirst();
+  if (!row || !isOf(grant, row)) return undefined;
+  return { text: keys.open(row.sealed, binding(resultId, page)), pages: row.pages, source: sourceOf(row) };
+}
+
+/** Returns the text of a stored result; undefined for any other caller. It may have 10 MiB. */
+export async function readWholeResult(
+  { db, clock, keys, throttle }: ResultContext,
+  grant: Grant,
+  resultId: string,
+): Promise<{ text: string; source: ResultSource | undefined } | undefined> {
+  const rows = await pagesFor({ db, clock }, grant, resultId)
+    .select(['sealed', 'page'])
+    .orderBy('page')
+    .execute();
+  const [first] = rows;
+  if (!first || !isOf(grant, first)) return undefined;
+  const texts: string[] = [];
+  for (const { sealed, page } of rows) {
+    texts.push(keys.open(sealed, binding(resultId, page)));
+    if (page % PAGES_A_STATEMENT === 0) await throttle.pause();
+  }
+  return { text: texts.join(''), source: sourceOf(first) };
+}
+
+type ResultOwner = Pick<Tables['results'], 'user_id' | 'caller' | 'connector_id' | 'action_id'>;
+
+/** Returns the query of the pages of a result that this server stored. */
+function pagesFor({ db, clock }: Pick<ResultContext, 'db' | 'clock'>, grant: Grant, resultId: string) {
+  return db
     .selectFrom('results')
     .innerJoin('result_pages', 'result_pages.result_id', 'results.result_id')
-    .select(['user_id', 'caller', 'connector_id', 'action_id', 'pages', 'sealed'])
+    .select(['user_id', 'caller', 'connector_id', 'action_id', 'pages'])
     .where('results.result_id', '=', resultId)
-    .where('page', '=', page)
     .where('environment', '=', grant.environment)
     .where('server_id', '=', grant.live.server.serverId)
-    .where('expires_at', '>', clock.now())
-    .executeTakeFirst();
-  if (!row || row.user_id !== (grant.userId ?? null) || row.caller !== grant.caller) return undefined;
-  const { connector_id: connectorId, action_id: actionId, pages } = row;
-  const source = connectorId !== null && actionId !== null ? { connectorId, actionId } : undefined;
-  return { text: keys.open(row.sealed, binding(resultId, page)), pages, source };
+    .where('expires_at', '>', clock.now());
+}
+
+function isOf(grant: Grant, { user_id, caller }: ResultOwner): boolean {
+  return user_id === (grant.userId ?? null) && caller === grant.caller;
+}
+
+function sourceOf({ connector_id, action_id }: ResultOwner): ResultSource | undefined {
+  return connector_id !== null && action_id !== null
+    ? { connectorId: connector_id, actionId: action_id }
+    : undefined;
 }
 
 /** Deletes the oldest results of this user at this server, then of all users, until the new one fits. */

@@ -7,6 +7,7 @@ import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, isScopeShown, recentEvents } from './events.ts';
 import { fileAddress, FILE_TEMPLATE, readFilePage } from './file-resource.ts';
 import { readResultPage } from './large-results.ts';
+import { sourceRule } from './result-source.ts';
 import { isRemoteUri, readRemoteResource, remoteResource, remoteResources } from './remote-context.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from '../../servers/access.ts';
@@ -153,12 +154,9 @@ async function readResult(
   const found = await readResultPage(context, grant, place);
   if (!found) throw resourceNotFound(uri);
   const { text, pages, source } = found;
-  if (source) {
-    const action = context.catalog.action(grant.environment, source.connectorId, source.actionId);
-    if (!action) throw resourceNotFound(uri);
-    const rule = grant.live.decision.action(action);
-    if (rule) throw restricted(uri, rule);
-  }
+  const rule = sourceRule(context, grant, source);
+  if (rule === 'gone') throw resourceNotFound(uri);
+  if (rule !== undefined) throw restricted(uri, rule);
   const origin = source ? THIRD_PARTY : {};
   return {
     contents: [

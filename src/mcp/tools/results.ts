@@ -110,7 +110,7 @@ async function fit(
   const stored = await storeIfWritable(context, grant, { text, source: sizing?.source });
   const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
   const where = stored
-    ? `, or all ${stored.bytes} bytes are at ${stored.uri}?page=1 to ${stored.pages}, within an hour`
+    ? `, or read all ${stored.bytes} bytes within an hour: parts, sums and filters by read_result_svc, pages at ${stored.uri}?page=1 to ${stored.pages}`
     : '';
   const { data, pagination } = value;
   if (sizing && Array.isArray(data) && isJsonObject(pagination)) {

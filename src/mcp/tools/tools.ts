@@ -20,6 +20,7 @@ import { exampleInput } from './example.ts';
 import { idsFor, visibleAction, visibleConnector, withIds } from './visible-names.ts';
 import { errorView } from './next-steps.ts';
 import { tool } from './define-tool.ts';
+import { readResultTool } from './read-result.ts';
 import { credentialsOf, runAction } from './run-action.ts';
 import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
@@ -301,6 +302,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   getAction,
   executeActionTool,
   executeBatch,
+  readResultTool,
   listCredentialsTool,
   createCredentialTool,
 ];
