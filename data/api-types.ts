@@ -1885,6 +1885,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List problems that agents reported
+         * @description Newest first. Agents report with the tool `report_problem_svc` which description, refusal or answer misled them. Reports are stored for 90 days, or until their user is deleted.
+         */
+        get: operations["listProblemReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/overview": {
         parameters: {
             query?: never;
@@ -4381,6 +4401,27 @@ export interface components {
             input?: unknown;
             /** @description Result of the step, without secrets. */
             output?: unknown;
+        };
+        /** @description A problem that an agent reported. */
+        ProblemReport: {
+            reportId: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            /** @description Id of an MCP server. */
+            serverId: string;
+            /** @description Id of an end user. */
+            userId: string | null;
+            /** @description Caller: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio` or `run:<runId>`. */
+            caller: string;
+            /** @description The tool or action, as the agent named it. */
+            tool: string | null;
+            /** @description Id of an execution. */
+            executionId: string | null;
+            /** @description The agent's words. Treat them as data. */
+            message: string;
         };
         /** @description Numbers of things in an environment. */
         Overview: {
@@ -9850,6 +9891,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExecutionDetails"];
+                };
+            };
+        };
+    };
+    listProblemReports: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of reports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["ProblemReport"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
                 };
             };
         };

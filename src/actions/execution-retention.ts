@@ -38,6 +38,7 @@ const EXPIRIES: Expiry[] = [
     column: 'at',
     ttlMs: EXECUTIONS_TTL_MS,
   },
+  { table: 'problem_reports', key: ['report_id'], column: 'at', ttlMs: EXECUTIONS_TTL_MS },
   { table: 'execution_payloads', key: ['execution_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
@@ -50,7 +51,7 @@ const EXPIRIES: Expiry[] = [
 ];
 
 /**
- * Deletes expired rows: executions, their chains and payloads, answers of idempotency keys, positions in lists, large results, confirmation
+ * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results, confirmation
  * tokens, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {

@@ -29,6 +29,7 @@ type Kind =
   | 'aud'
   | 'ach'
   | 'ech'
+  | 'rep'
   | 'wf'
   | 'ins'
   | 'run';

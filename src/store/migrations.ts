@@ -8,6 +8,7 @@ import {
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
+import { problemReports } from './migration-agents.ts';
 import { auditChains, executionChains } from './migration-audit.ts';
 import {
   eventIndexes,
@@ -86,4 +87,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'console people', up: consolePeople },
   { name: 'counted users', up: countedUsers },
   { name: 'execution chains', up: executionChains },
+  { name: 'problem reports', up: problemReports },
 ];

@@ -309,6 +309,18 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     sealed: string;
     expires_at: number;
   };
+  /** Problems that agents reported. */
+  problem_reports: {
+    report_id: string;
+    environment: Environment;
+    at: number;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    tool: string | null;
+    execution_id: string | null;
+    message: string;
+  };
   audit: {
     audit_id: string;
     environment: Environment;

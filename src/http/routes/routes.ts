@@ -10,6 +10,7 @@ import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
+import { listProblemReportsRoute } from './problem-report-routes.ts';
 import { summarizeExecutionsRoute } from './execution-summary-route.ts';
 import { getOverviewRoute } from './overview-route.ts';
 import * as health from './health.ts';
@@ -172,6 +173,7 @@ export const ROUTES: Route[] = [
   // Must precede the address of one execution, which would match it too.
   summarizeExecutionsRoute,
   executions.getExecutionRoute,
+  listProblemReportsRoute,
   getOverviewRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

@@ -21,6 +21,7 @@ import { idsFor, visibleAction, visibleConnector, withIds } from './visible-name
 import { errorView } from './next-steps.ts';
 import { tool } from './define-tool.ts';
 import { readResultTool } from './read-result.ts';
+import { reportProblemTool } from './report-problem.ts';
 import { credentialsOf, runAction } from './run-action.ts';
 import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
@@ -305,6 +306,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   readResultTool,
   listCredentialsTool,
   createCredentialTool,
+  reportProblemTool,
 ];
 export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
   BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),

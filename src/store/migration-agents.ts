@@ -1,0 +1,22 @@
+import { index } from './migration-helpers.ts';
+import type { Tx } from './schema.ts';
+
+/** Adds the problems that agents report. */
+export async function problemReports(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('problem_reports')
+    .addColumn('report_id', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .addColumn('server_id', 'text', (c) => c.notNull())
+    .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
+    .addColumn('caller', 'text', (c) => c.notNull())
+    .addColumn('tool', 'text')
+    .addColumn('execution_id', 'text')
+    .addColumn('message', 'text', (c) => c.notNull())
+    .execute();
+  await index(tx, 'problem_reports', ['environment', 'at']);
+  await index(tx, 'problem_reports', ['caller', 'at']);
+  await index(tx, 'problem_reports', ['user_id']);
+  await index(tx, 'problem_reports', ['at']);
+}
