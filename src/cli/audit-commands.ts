@@ -22,6 +22,7 @@ export function addAudit(program: Command, done: Done): void {
     .description('List acts of administration, newest first.')
     .option('--limit <n>', 'number of entries', '50')
     .option('--json', 'print the entries as JSON')
+    .addHelpText('after', LIST_HELP)
     .action(async (options: AuditFlags & { limit: string; json?: boolean }, command: Command) => {
       const limit = Number(options.limit);
       if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ENTRIES)
@@ -96,6 +97,11 @@ Examples:
   $ gatehouse audit export --format ocsf --since 2026-03-01T00:00:00Z > audit.jsonl
   $ gatehouse audit verify`;
 
+const LIST_HELP = `
+Examples:
+  $ gatehouse audit list --operation updateServer --since 2026-03-01T12:00:00Z
+  $ gatehouse audit list --caller cli --limit 10 --json`;
+
 const EXPORT_HELP = `
 Examples:
   $ gatehouse audit export > audit.jsonl
@@ -106,5 +112,6 @@ const VERIFY_HELP = `
 Prints the first broken row, and exits with 1. The service logs the signature of each checkpoint. Give a signature of a
 log outside of this machine to find out whether the end of the audit log or of the record of calls was removed.
 
-Example:
+Examples:
+  $ gatehouse audit verify
   $ gatehouse audit verify --checkpoint 3nQ…`;

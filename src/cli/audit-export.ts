@@ -1,4 +1,4 @@
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { callRemote } from '../lib/outbound-remote.ts';
@@ -77,7 +77,9 @@ const SEVERITY_NOTICE = 5;
 async function syslogReceiver({ protocol, hostname: host, port }: URL): Promise<Receiver> {
   const isTls = protocol === 'syslogs:';
   const at = { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (isTls ? 6514 : 601) };
-  const socket = isTls ? connectTls({ ...at, servername: at.host }) : connectTcp(at);
+  const socket = isTls
+    ? connectTls({ ...at, ...(isIP(at.host) ? {} : { servername: at.host }) })
+    : connectTcp(at);
   const failed = new Promise<never>((_resolve, reject) => {
     socket.once('error', (error) =>
       reject(new CommandError(`The syslog server ${at.host}:${at.port} failed: ${error.message}.`)),

@@ -34,7 +34,7 @@ export function addConfig(program: Command, done: (code: number) => void): void 
     .description('Make an environment equal to a file.')
     .argument('<file>', 'file to read; - is standard input')
     .option('--prune', 'also remove records that the file does not have')
-    .option('--dry-run', 'print the differences as plan does, and change nothing')
+    .option('--dry-run', 'print the differences as plan does, with its exit codes, and change nothing')
     .option('--json', 'print the differences and the outcome as JSON')
     .addHelpText('after', APPLY_HELP)
     .action(async (file: string, options: Options) => {

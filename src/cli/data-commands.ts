@@ -1,18 +1,19 @@
 import type { Command } from 'commander';
 import type { CallOptions } from './call-command.ts';
-import type { Filters, Kind } from './record-kinds.ts';
-import { TARGET_HELP, withService, withTarget } from './service-options.ts';
+import {
+  getCommand,
+  limitOf,
+  listCommand,
+  records,
+  type Argument,
+  type ListFlags,
+} from './record-commands.ts';
+import type { Filters } from './record-kinds.ts';
+import { examplesHelp, TARGET_HELP, withService, withTarget } from './service-options.ts';
 import type { Service, Target } from './service.ts';
 import type { LogOptions, RunOptions } from './run-commands.ts';
 
 type Done = (code: number) => void;
-
-interface ListFlags extends Target {
-  limit: string;
-  json?: boolean;
-}
-
-const MOST_RECORDS = 10_000;
 
 /** Adds the commands of daily work. Each loads its code when it is called. */
 export function addData(program: Command, done: Done): void {
@@ -56,8 +57,20 @@ function addServers(program: Command, done: Done): void {
     .command('servers')
     .description('MCP servers: list, show, switch on and off.')
     .addHelpText('after', SERVERS_HELP);
-  listCommand(servers, { words: 'List the MCP servers.', done, kind: async () => (await records()).SERVERS });
-  getCommand(servers, { words: '<serverId|name>', done, kind: async () => (await records()).SERVERS });
+  const kind = async () => (await records()).SERVERS;
+  listCommand(servers, {
+    description: 'List the MCP servers.',
+    examples: ['servers list', 'servers list --limit 5 --json'],
+    done,
+    kind,
+  });
+  getCommand(servers, {
+    description: 'Show an MCP server.',
+    argument: SERVER,
+    examples: ['servers get Sandbox', 'servers get srv_4fK2… --json'],
+    done,
+    kind,
+  });
   for (const [word, enabled] of [
     ['enable', true],
     ['disable', false],
@@ -66,8 +79,9 @@ function addServers(program: Command, done: Done): void {
       .description(
         `${enabled ? 'Let clients use the server again' : 'Refuse all clients of the server'} within a second.`,
       )
-      .argument('<serverId|name>')
+      .argument(...SERVER)
       .option('--json', 'print the server as JSON')
+      .addHelpText('after', examplesHelp(`servers ${word} Sandbox`, `servers ${word} srv_4fK2… --json`))
       .action(async (named: string, options: Target & { json?: boolean }) => {
         const { idOf, SERVERS, showRecord } = await records();
         done(
@@ -84,16 +98,28 @@ function addUsers(program: Command, done: Done): void {
     .command('users')
     .description('End users: list, show, create.')
     .addHelpText('after', USERS_HELP);
+  const kind = async () => (await records()).USERS;
   listCommand(users, {
-    words: 'List the end users, oldest first.',
+    description: 'List the end users, oldest first.',
+    examples: ['users list', 'users list --environment production --json'],
     done,
-    kind: async () => (await records()).USERS,
+    kind,
   });
-  getCommand(users, { words: '<userId|username>', done, kind: async () => (await records()).USERS });
+  getCommand(users, {
+    description: 'Show an end user.',
+    argument: ['<userId|username>', 'id of the user, or the username'],
+    examples: ['users get alice', 'users get usr_7Ab… --json'],
+    done,
+    kind,
+  });
   withTarget(users.command('create'))
     .description('Create an end user.')
-    .argument('<username>')
+    .argument('<username>', 'name by which your application knows the user')
     .option('--json', 'print the user as JSON')
+    .addHelpText(
+      'after',
+      examplesHelp('users create alice', 'users create bob --environment production --json'),
+    )
     .action(async (username: string, options: Target & { json?: boolean }) => {
       const { showRecord } = await records();
       const request = { method: 'POST', path: '/users', body: { username } } as const;
@@ -107,7 +133,12 @@ function addCredentials(program: Command, done: Done): void {
     .description('Accounts of a user at apps: list, show, check. Secrets are never printed.')
     .addHelpText('after', CREDENTIALS_HELP);
   const kind = async () => (await records()).CREDENTIALS;
-  listCommand(credentials, { words: 'List the accounts of a user.', done, kind })
+  listCommand(credentials, {
+    description: 'List the accounts of a user.',
+    examples: ['credentials list --user alice', 'credentials list --user alice --connector sandbox --json'],
+    done,
+    kind,
+  })
     .requiredOption('--user <userId|username>', 'end user')
     .option('--connector <connectorId>', 'only accounts of this app');
   for (const [word, description] of [
@@ -116,9 +147,10 @@ function addCredentials(program: Command, done: Done): void {
   ] as const)
     withTarget(credentials.command(word))
       .description(description)
-      .argument('<credentialId>')
+      .argument('<credentialId>', 'id of the account, as `credentials list` prints it')
       .requiredOption('--user <userId|username>', 'end user of the account')
       .option('--json', 'print the account as JSON')
+      .addHelpText('after', examplesHelp(`credentials ${word} cred_7Ab… --user alice`))
       .action(async (id: string, options: Target & { user: string; json?: boolean }) => {
         const { CREDENTIALS, idOf, showRecord, USERS } = await records();
         done(
@@ -150,6 +182,14 @@ function addExecutions(program: Command, done: Done): void {
     .option('--outcome <outcome>', 'succeeded, failed or denied')
     .option('--limit <n>', 'number of calls', '50')
     .option('--json', 'print JSON; with --follow a line for each call')
+    .addHelpText(
+      'after',
+      examplesHelp(
+        'executions list --outcome failed',
+        'executions list --user alice --connector sandbox --limit 5 --json',
+        'executions list --follow --server Sandbox',
+      ),
+    )
     .action(async (options: ExecutionFlags, command: Command) => {
       const limit = limitOf(options, command);
       const { EXECUTIONS, listRecords } = await records();
@@ -163,7 +203,13 @@ function addExecutions(program: Command, done: Done): void {
         }),
       );
     });
-  getCommand(executions, { words: '<executionId>', done, kind: async () => (await records()).EXECUTIONS });
+  getCommand(executions, {
+    description: 'Show a call.',
+    argument: ['<executionId>', 'id of the call, as `executions list` prints it'],
+    examples: ['executions get exe_5Rt…', 'executions get exe_5Rt… --json'],
+    done,
+    kind: async () => (await records()).EXECUTIONS,
+  });
 }
 
 interface ExecutionFlags extends ListFlags {
@@ -192,30 +238,52 @@ function addWorkflows(program: Command, done: Done): void {
     .command('workflows')
     .description('Workflows: list, show, run, read the runs.')
     .addHelpText('after', WORKFLOWS_HELP);
+  const kind = async () => (await records()).WORKFLOWS;
   listCommand(workflows, {
-    words: 'List the workflows.',
+    description: 'List the workflows.',
+    examples: ['workflows list', 'workflows list --json'],
     done,
-    kind: async () => (await records()).WORKFLOWS,
+    kind,
   });
-  getCommand(workflows, { words: '<workflowId|name>', done, kind: async () => (await records()).WORKFLOWS });
+  getCommand(workflows, {
+    description: 'Show a workflow with its definition.',
+    argument: WORKFLOW,
+    examples: ['workflows get "Order to chat"', 'workflows get wf_2Pq… --json'],
+    done,
+    kind,
+  });
   withTarget(workflows.command('run'))
     .description('Start a run for a user who has installed the workflow, and print its id.')
-    .argument('<workflowId|name>')
+    .argument(...WORKFLOW)
     .requiredOption('--user <userId|username>', 'end user who has installed it')
     .option('--input <json>', 'input of the run')
     .option('--input-file <file>', 'file with the input; - reads standard input')
     .option('--json', 'print the answer as JSON')
+    .addHelpText(
+      'after',
+      examplesHelp(
+        `workflows run "Order to chat" --user alice --input '{"orderId": "1001"}'`,
+        'workflows run "Order to chat" --user alice --input-file order.json --json',
+      ),
+    )
     .action(async (workflow: string, options: RunOptions & Target) => {
       const { runWorkflow } = await import('./run-commands.ts');
       done(await withService(options, (service) => runWorkflow(service, workflow, options)));
     });
   withTarget(workflows.command('logs'))
     .description('List the newest runs, or the steps of one.')
-    .argument('<workflowId|name>')
+    .argument(...WORKFLOW)
     .option('--run <runId>', 'show the steps of this run')
     .option('--user <userId|username>', 'only runs for this user')
     .option('--limit <n>', 'number of runs', '20')
     .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examplesHelp(
+        'workflows logs "Order to chat" --user alice',
+        'workflows logs "Order to chat" --run run_3Kd…',
+      ),
+    )
     .action(async (workflow: string, options: Omit<LogOptions, 'limit'> & ListFlags, command: Command) => {
       const { workflowLogs } = await import('./run-commands.ts');
       const limit = limitOf(options, command);
@@ -223,58 +291,8 @@ function addWorkflows(program: Command, done: Done): void {
     });
 }
 
-/** A command of a kind of records. */
-interface RecordCommand {
-  /** Describes a list, or names the argument of `get`. */
-  words: string;
-  done: Done;
-  kind: () => Promise<Kind>;
-}
-
-function listCommand(parent: Command, { words, done, kind }: RecordCommand): Command {
-  return withTarget(parent.command('list'))
-    .description(words)
-    .option('--limit <n>', 'number of records', '50')
-    .option('--json', 'print the records as JSON')
-    .action(async (options: ListFlags & { user?: string; connector?: string }, command: Command) => {
-      const limit = limitOf(options, command);
-      const { idOf, listRecords, USERS } = await records();
-      done(
-        await withService(options, async (service) => {
-          const { user, connector, json } = options;
-          const userId = user === undefined ? undefined : await idOf(service, USERS, user);
-          const filters = { userId, connectorId: connector };
-          return listRecords(service, await kind(), { filters, limit, json: json === true });
-        }),
-      );
-    });
-}
-
-function getCommand(parent: Command, { words, done, kind }: RecordCommand): void {
-  withTarget(parent.command('get'))
-    .description('Show one.')
-    .argument(words)
-    .option('--json', 'print it as JSON')
-    .action(async (named: string, options: Target & { json?: boolean }) => {
-      const { idOf, showRecord } = await records();
-      done(
-        await withService(options, async (service) => {
-          const one = await kind();
-          const path = `${one.path({})}/${encodeURIComponent(await idOf(service, one, named))}`;
-          return showRecord(service, { path }, options);
-        }),
-      );
-    });
-}
-
-function limitOf({ limit }: { limit: string }, command: Command): number {
-  const wanted = Number(limit);
-  if (!Number.isInteger(wanted) || wanted < 1 || wanted > MOST_RECORDS)
-    command.error(`error: --limit must be a whole number from 1 to ${MOST_RECORDS}`);
-  return wanted;
-}
-
-const records = () => import('./record-kinds.ts');
+const SERVER: Argument = ['<serverId|name>', 'id of the server, or its name'];
+const WORKFLOW: Argument = ['<workflowId|name>', 'id of the workflow, or its name'];
 
 const SERVERS_HELP = `${TARGET_HELP}
 
@@ -314,7 +332,7 @@ const CALL_HELP = `${TARGET_HELP}
 
 Examples:
   $ gatehouse call sandbox.list_orders --user demo --input '{"limit": 3}'
-  $ gatehouse call slack.send_message --user alice --input-file message.json --credential cred_7Ab…`;
+  $ gatehouse call sandbox.create_order --user alice --input-file order.json --credential cred_7Ab…`;
 
 const CONNECT_HELP = `${TARGET_HELP}
 

@@ -21,3 +21,8 @@ export async function withService(
 
 export const TARGET_HELP = `
 Works with the store of this machine, or with a remote Gatehouse: GATEHOUSE_URL and GATEHOUSE_KEY, or --url and --key.`;
+
+/** Returns the text of a help with examples of the command. */
+export function examplesHelp(...commands: string[]): string {
+  return `\nExamples:\n${commands.map((command) => `  $ gatehouse ${command}`).join('\n')}`;
+}

@@ -17,7 +17,7 @@ const MAX_NOT_RUN = 40;
 const SHELL = new Set(['sh', 'bash']);
 /** The pages in the order in which a reader reads them. Variables of the first one are used by all others. */
 const ORDER = ['docs/start.md', 'docs/api.md', 'docs/policy.md'];
-/** Each block of these pages is run by api-examples.test.ts. */
+/** The blocks of these pages are run by api-examples.test.ts and command-examples.test.ts. */
 const PRINTED = /^docs\/(api\/|command-line\.md)/;
 
 /** An address that exists and where no receiver listens. Deliveries to it fail later, which no example waits for. */
