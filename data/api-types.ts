@@ -363,7 +363,7 @@ export interface paths {
         put?: never;
         /**
          * Run an action on behalf of a user
-         * @description A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination`, whatever paging the app uses. Repeat with `nextOffset` until `hasMore` is false.
+         * @description A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination`, whatever paging the app uses. Repeat with `nextOffset` until `hasMore` is false. Names and values that break the schema and have one meaning are corrected; `corrections` lists them.
          */
         post: operations["executeAction"];
         delete?: never;
@@ -383,7 +383,7 @@ export interface paths {
         put?: never;
         /**
          * Run up to ten actions at the same time on behalf of a user
-         * @description Each call is checked, recorded and answered like a single call. It has its own result or error, in the order of `calls`. No call should need the result of another.
+         * @description Each call is checked, recorded and answered like a single call. It has its own result or error, in the order of `calls`. No call should need the result of another. `corrections` lists what was corrected.
          */
         post: operations["executeBatch"];
         delete?: never;
@@ -2499,6 +2499,15 @@ export interface components {
             pagination?: components["schemas"]["Pagination"];
             /** @description Members of `fields` that no record has. */
             unmatchedFields?: string[];
+            /** @description Parts of the request that had one meaning and were corrected; absent without any. */
+            corrections?: {
+                /** @description Place in the request, dotted; `path.` begins an id of the path. */
+                path: string;
+                /** @description What was sent; shortened when it is long. */
+                from: unknown;
+                /** @description The value or the name that was read; `(left out)` for an ignored null. */
+                to: unknown;
+            }[];
         };
         /** @description A file of an end user. */
         File: {
@@ -5895,6 +5904,15 @@ export interface operations {
                             details?: {
                                 [key: string]: unknown;
                             };
+                        }[];
+                        /** @description Parts of the request that had one meaning and were corrected; absent without any. */
+                        corrections?: {
+                            /** @description Place in the request, dotted; `path.` begins an id of the path. */
+                            path: string;
+                            /** @description What was sent; shortened when it is long. */
+                            from: unknown;
+                            /** @description The value or the name that was read; `(left out)` for an ignored null. */
+                            to: unknown;
                         }[];
                     };
                 };

@@ -1,6 +1,6 @@
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
-import { didYouMean } from '../lib/words.ts';
+import { meantName } from '../lib/near-members.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Effect } from './effects.ts';
 import type { FileFault } from './file-fault.ts';
@@ -208,7 +208,7 @@ export function requireConnector(
 export function connectorNotFound(connectorId: string, ids: Iterable<string>): GatehouseError {
   return new GatehouseError(
     'connector_not_found',
-    `There is no connector "${connectorId.slice(0, 64)}".${didYouMean(connectorId, ids)}`,
+    `There is no connector "${connectorId.slice(0, 64)}".${meantName(connectorId, [...ids])}`,
   );
 }
 
@@ -237,6 +237,6 @@ export function actionNotFound(
   const ids = [...actions].map((one) => one.actionId);
   return new GatehouseError(
     'action_not_found',
-    `${name} has no action "${actionId.slice(0, 64)}".${didYouMean(actionId, ids)}`,
+    `${name} has no action "${actionId.slice(0, 64)}".${meantName(actionId, ids)}`,
   );
 }

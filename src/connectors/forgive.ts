@@ -1,3 +1,4 @@
+import { LEFT_OUT, shortened, type Correction } from '../lib/correction.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { nameKey } from '../lib/words.ts';
 import type { JsonSchema } from './format.ts';
@@ -9,34 +10,18 @@ import { aliasesOf, asSchema, resolved } from './model-schema.ts';
  * certain values stay unchanged, and the check of the schema rejects them.
  */
 
-/** A correction of the input: a value, or the name of a member. */
-export interface Correction {
-  /** Dotted, as in the input that came. */
-  path: string;
-  from: Json;
-  to: Json;
-}
-
-/** Shown in place of a value, for a member that was ignored. */
-export const LEFT_OUT = '(left out)';
-const MAX_SHOWN = 100;
-
-/** Returns an input corrected towards its schema as far as the meaning is certain, and the corrections. */
+/**
+ * Returns an input corrected towards its schema as far as the meaning is certain, and the corrections. `path` is the place
+ * of the input. `aliases`: whether names that models see are replaced by the schema's own, which is no correction.
+ */
 export function forgiven(
   schema: JsonSchema,
   input: JsonObject,
-  path = '',
+  { path = '', aliases = false }: { path?: string; aliases?: boolean } = {},
 ): { input: JsonObject; corrections: Correction[] } {
   const corrections: Correction[] = [];
-  const value = read(schema, input, { root: schema, path, corrections });
+  const value = read(schema, input, { root: schema, path, aliases, corrections });
   return { input: isJsonObject(value) ? value : input, corrections };
-}
-
-/** Returns a value without its end if it is long, because it may be a secret. */
-export function shortened(value: Json): Json {
-  if (typeof value === 'string') return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value;
-  const text = JSON.stringify(value);
-  return text.length > MAX_SHOWN ? (Array.isArray(value) ? '(list)' : '(object)') : value;
 }
 
 /** Returns every name that models see under an alias, anywhere in a schema: `[name, alias]`. */
@@ -71,6 +56,7 @@ function renamed(schema: unknown, value: Json, root: JsonSchema): Json {
 interface Place {
   root: JsonSchema;
   path: string;
+  aliases: boolean;
   corrections: Correction[];
 }
 
@@ -154,7 +140,7 @@ function within(schema: JsonSchema, value: Json, place: Place): Json {
 function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObject {
   const { properties, additionalProperties, required } = schema;
   const known = asSchema(properties);
-  const aliases = new Map([...aliasesOf(known)].map(([name, alias]) => [alias, name]));
+  const aliases = new Map(place.aliases ? [...aliasesOf(known)].map(([name, alias]) => [alias, name]) : []);
   const members: JsonObject = {};
   for (const [given, member] of Object.entries(value)) {
     const path = below(place, given);

@@ -12,7 +12,7 @@ import {
   type LinearPattern,
   type StepBudget,
 } from '../lib/linear-pattern.ts';
-import { didYouMean } from '../lib/words.ts';
+import { inType, meantMember, oneOf } from '../lib/near-members.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
 import { asSchema, choiceOf } from './model-schema.ts';
@@ -192,6 +192,15 @@ function missingChoice({ keyword, schema }: ErrorObject): string | undefined {
   return keyword === 'anyOf' && Array.isArray(schema) ? choiceOf(schema) : undefined;
 }
 
+/** Values in formats whose names do not show how they are written. */
+const SAMPLES: { [format: string]: string } = {
+  'date-time': '2026-03-01T12:00:00Z',
+  date: '2026-03-01',
+  time: '12:00:00Z',
+  email: 'ada@example.com',
+  uri: 'https://example.com',
+};
+
 function toFault(error: ErrorObject): Fault {
   const at = error.instancePath.slice(1).replaceAll('/', '.');
   const below = (name: string) => (at ? `${at}.${name}` : name);
@@ -200,13 +209,15 @@ function toFault(error: ErrorObject): Fault {
     case 'required':
       return { field: below(String(params['missingProperty'])), rule: 'is required' };
     case 'additionalProperties': {
-      const name = String(params['additionalProperty']).slice(0, 64);
-      const near = didYouMean(name, Object.keys(Object(error.parentSchema?.['properties'])));
-      return { field: below(name), rule: `is not a known parameter${near === '' ? '' : `.${near}`}` };
+      const name = String(params['additionalProperty']);
+      const { properties, required } = Object(error.parentSchema);
+      const members = { properties: asSchema(properties), required: Array.isArray(required) ? required : [] };
+      const meant = meantMember(name, error.data, members);
+      return { field: below(name.slice(0, 64)), rule: `is not a known parameter${meant}` };
     }
     case 'enum': {
       const values: unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
-      return { field: at, rule: `must be one of: ${values.map(String).join(', ')}` };
+      return { field: at || '(whole)', rule: oneOf(values, error.data) };
     }
     case 'anyOf': {
       const choice = missingChoice(error);
@@ -216,6 +227,16 @@ function toFault(error: ErrorObject): Fault {
     }
     case 'const':
       return { field: at, rule: `must be ${JSON.stringify(params['allowedValue'])}` };
+    case 'type':
+      return {
+        field: at || '(whole)',
+        rule: `${error.message ?? 'is invalid'}${inType(params['type'], error.data)}`,
+      };
+    case 'format': {
+      const example = SAMPLES[String(params['format'])];
+      const suchAs = example === undefined ? '' : `, such as ${example}`;
+      return { field: at || '(whole)', rule: `${error.message ?? 'is invalid'}${suchAs}` };
+    }
     default:
       return { field: at || '(whole)', rule: error.message ?? 'is invalid' };
   }

@@ -129,6 +129,12 @@ export class GatehouseError extends Error {
   }
 }
 
+/** Returns the same refusal with more details. */
+export function withDetails(error: GatehouseError, more: Record<string, unknown>): GatehouseError {
+  const { code, message, details, headers, fix, cause } = error;
+  return new GatehouseError(code, message, { details: { ...details, ...more }, headers, fix, cause });
+}
+
 /** Returns the app's own text in `details.message`, where the error quotes it. */
 export function appWords({ details }: GatehouseError): string | undefined {
   const appText = details?.['message'];
@@ -192,9 +198,13 @@ function meantForm({ errors, message }: z.core.$ZodIssueInvalidUnion): z.core.$Z
 
 /** Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. */
 export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {
-  const listed = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
-  const more = faults.length > 5 ? ` (and ${faults.length - 5} more)` : '';
-  return new GatehouseError('invalid_request', `${where} is invalid. ${listed.join('; ')}${more}.`, {
+  const shown = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
+  const more = faults.length > 5 ? [`(and ${faults.length - 5} more)`] : [];
+  const listed = [...shown, ...more].reduce(
+    (text, one) => `${text}${/[?(]$/.test(text) || one.startsWith('(') ? '' : ';'} ${one}`,
+  );
+  const end = listed.endsWith('?') ? '' : '.';
+  return new GatehouseError('invalid_request', `${where} is invalid. ${listed}${end}`, {
     details: {
       faults: faults.slice(0, MAX_FAULTS),
       ...(faults.length > MAX_FAULTS ? { moreFaults: faults.length - MAX_FAULTS } : {}),

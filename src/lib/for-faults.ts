@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { UNKNOWN_MEMBER } from './errors.ts';
+import { listOf } from './near-members.ts';
 import { didYouMean } from './words.ts';
-
-/** The longest list of known members in a fault. */
-const MAX_KNOWN = 30;
 
 /**
  * Options of safeParse() for faultsOf(): it needs the input. A fault of an unknown member proposes the nearest known
@@ -21,9 +19,7 @@ export const FOR_FAULTS = {
 
 function unknownRule(key: string, known: readonly string[]): string {
   const proposal = didYouMean(key, known);
-  if (proposal !== '') return `${UNKNOWN_MEMBER}.${proposal}`;
-  const isShort = known.length > 0 && known.length <= MAX_KNOWN;
-  return isShort ? `${UNKNOWN_MEMBER}; known: ${known.join(', ')}` : UNKNOWN_MEMBER;
+  return `${UNKNOWN_MEMBER}${proposal === '' ? listOf(known) : `.${proposal}`}`;
 }
 
 /** Returns the rule for a text or number of the wrong type; undefined for other types. */

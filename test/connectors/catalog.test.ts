@@ -350,9 +350,17 @@ describe('input is checked by field', () => {
     ['list_orders', { limit: 51 }, { field: 'limit', rule: 'must be <= 50' }],
     ['list_orders', { offset: -1 }, { field: 'offset', rule: 'must be >= 0' }],
     ['list_orders', { limit: '5' }, { field: 'limit', rule: 'must be integer' }],
-    ['list_orders', { page: 1 }, { field: 'page', rule: 'is not a known parameter' }],
+    [
+      'list_orders',
+      { page: 1 },
+      { field: 'page', rule: 'is not a known parameter; known: status, limit, offset' },
+    ],
     ['get_order', {}, { field: 'orderId', rule: 'is required' }],
-    ['create_order', { email: 'nobody' }, { field: 'email', rule: 'must match format "email"' }],
+    [
+      'create_order',
+      { email: 'nobody' },
+      { field: 'email', rule: 'must match format "email", such as ada@example.com' },
+    ],
     ['create_order', { email: 'a@example.com', lines: [{}] }, { field: 'lines.0.sku', rule: 'is required' }],
   ])('%s %j', (id, input, fault) => {
     expect(checkInput(action(id), input)).toContainEqual(fault);

@@ -267,12 +267,61 @@ test('a reported correction holds no hidden characters', async () => {
   expect(note(answer)).toContain('\\u{200B}');
 });
 
-test('input over REST stays strict, and an error suggests the name', async () => {
-  const refused = await shop.execute('create_thing', { Label: 'lamp' });
-  expect([refused.status, refused.text('error')]).toEqual([
-    400,
-    expect.stringContaining('Did you mean "label"?'),
-  ]);
-  const unknown = await shop.execute('createThing', { label: 'lamp' });
-  expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
+describe('a call over REST', () => {
+  test('is corrected like one over MCP, and its answer lists the corrections', async () => {
+    const answer = await shop.execute('createThing', { Label: 'lamp', count: '7' });
+    expect([answer.status, sent()]).toEqual([200, { label: 'lamp', count: 7 }]);
+    expect(answer.at('corrections')).toEqual([
+      { path: 'path.actionId', from: 'createThing', to: 'create_thing' },
+      { path: 'input.Label', from: 'Label', to: 'label' },
+      { path: 'input.count', from: '7', to: 7 },
+    ]);
+  });
+
+  test('takes a JSON text as input, and parameters next to it', async () => {
+    const post = (body: object) =>
+      shop.call('POST', '/connectors/shop/actions/create_thing/execute', {
+        headers: { 'x-svc-userid': shop.userId },
+        body,
+      });
+    const text = await post({ input: '{"label":"lamp"}', credentialId: null });
+    expect([text.status, sent()]).toEqual([200, { label: 'lamp' }]);
+    expect(text.at('corrections')).toHaveLength(2);
+    const next = await post({ input: { count: 7 }, label: 'lamp' });
+    expect([next.status, sent()]).toEqual([200, { label: 'lamp', count: 7 }]);
+    expect(next.at('corrections')).toEqual([{ path: 'label', from: 'label', to: 'input.label' }]);
+  });
+
+  test('of a batch is corrected too', async () => {
+    const answer = await shop.call('POST', '/actions/execute', {
+      headers: { 'x-svc-userid': shop.userId },
+      body: { calls: [{ actionId: 'shop.createThing', input: { LABEL: 'lamp' } }] },
+    });
+    expect([answer.at('results.0.status'), sent()]).toEqual([200, { label: 'lamp' }]);
+    expect(answer.at('corrections')).toMatchObject([
+      { path: 'calls.0.actionId', from: 'shop.createThing' },
+      { path: 'calls.0.actionId', to: 'create_thing' },
+      { path: 'calls.0.input.LABEL', to: 'label' },
+    ]);
+  });
+
+  test('without a correction has no list of them', async () => {
+    const answer = await shop.execute('create_thing', { label: 'lamp' });
+    expect([answer.status, answer.at('corrections')]).toEqual([200, undefined]);
+  });
+
+  test('lists its corrections with an error too', async () => {
+    const refused = await shop.execute('create_thing', { Label: 'lamp', coumt: 3 });
+    expect([refused.status, refused.text('error')]).toEqual([
+      400,
+      expect.stringContaining('Did you mean "count"?'),
+    ]);
+    expect(refused.at('details.corrections')).toEqual([{ path: 'input.Label', from: 'Label', to: 'label' }]);
+    expect(shop.party.seen).toEqual([]);
+  });
+
+  test('of an unknown name is refused with a proposal', async () => {
+    const unknown = await shop.execute('create_thin', { label: 'lamp' });
+    expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
+  });
 });

@@ -4,6 +4,7 @@ import { executeAction } from '../../actions/execute.ts';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import { withLink } from '../../connect/offer.ts';
 import { invalidRequest } from '../../lib/errors.ts';
+import { batchCorrection, corrections } from './corrected-calls.ts';
 import { executed, fields } from './executed.ts';
 import { defineRoute } from '../server/route.ts';
 import { errorBody, jsonObject } from '../server/shapes.ts';
@@ -19,11 +20,15 @@ const call = z.strictObject({
   }),
 });
 
+const batch = z.strictObject({
+  calls: z.array(call).min(1).max(MAX_CALLS, `must be at most ${MAX_CALLS}`),
+});
+
 const outcome = z.object({
   connectorId: z.string(),
   actionId: z.string(),
   status: z.int().meta({ description: 'The HTTP status that the single call would have had.' }),
-  ...executed.partial().shape,
+  ...executed.omit({ corrections: true }).partial().shape,
   replayed: z.boolean().optional().meta({ description: 'Whether this repeats the first answer.' }),
   ...errorBody.partial().shape,
 });
@@ -36,19 +41,20 @@ export const executeBatchRoute = defineRoute({
   summary: 'Run up to ten actions at the same time on behalf of a user',
   description:
     'Each call is checked, recorded and answered like a single call. It has its own result or error, in the ' +
-    'order of `calls`. No call should need the result of another.',
+    'order of `calls`. No call should need the result of another. `corrections` lists what was corrected.',
   auth: 'api_key',
   scope: 'actions:execute',
   apiVersion: true,
   user: 'required',
   headers: { 'x-credential-id': 'The credential to use for calls of its own connector.' },
-  body: z.strictObject({ calls: z.array(call).min(1).max(MAX_CALLS, `must be at most ${MAX_CALLS}`) }),
+  body: batch,
+  correct: batchCorrection(batch, call),
   success: {
     status: 200,
     description: 'An outcome for each call, whether it succeeded or not.',
-    schema: z.object({ results: z.array(outcome) }),
+    schema: z.object({ results: z.array(outcome), corrections: corrections.optional() }),
   },
-  async handler({ context, caller, requestId, body, userId, header, signal }) {
+  async handler({ context, caller, requestId, body, corrections: corrected, userId, header, signal }) {
     if (header('idempotency-key') !== undefined) {
       throw invalidRequest([
         { field: 'Idempotency-Key', rule: 'belongs to single calls; give each call its own idempotencyKey' },
@@ -87,6 +93,6 @@ export const executeBatchRoute = defineRoute({
         ...(details ? { details } : {}),
       };
     });
-    return { body: { results } };
+    return { body: { results, ...(corrected.length === 0 ? {} : { corrections: corrected }) } };
   },
 });

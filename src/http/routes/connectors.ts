@@ -17,6 +17,7 @@ import { holdsScope } from '../../identity/caller.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
 import { recordViews, recordViewsOf } from './event-views.ts';
+import { callCorrection } from './corrected-calls.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
@@ -248,6 +249,19 @@ export const getActionRoute = defineRoute({
   },
 });
 
+const executeBody = z.strictObject({
+  credentialId: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: "Default: the user's only active credential." }),
+  actionId: z.string().optional().meta({ description: 'Must equal the id in the path.' }),
+  input: jsonObject
+    .default({})
+    .meta({ description: "Checked against the action's inputSchema before anything is sent." }),
+  fields: fields.optional(),
+});
+
 export const executeActionRoute = defineRoute({
   method: 'POST',
   path: '/connectors/{connectorId}/actions/{actionId}/execute',
@@ -256,7 +270,8 @@ export const executeActionRoute = defineRoute({
   summary: 'Run an action on behalf of a user',
   description:
     'A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination`, ' +
-    'whatever paging the app uses. Repeat with `nextOffset` until `hasMore` is false.',
+    'whatever paging the app uses. Repeat with `nextOffset` until `hasMore` is false. Names and values that break the ' +
+    'schema and have one meaning are corrected; `corrections` lists them.',
   auth: 'api_key',
   scope: 'actions:execute',
   apiVersion: true,
@@ -266,18 +281,8 @@ export const executeActionRoute = defineRoute({
     'x-credential-id': 'The credential to use, instead of `credentialId`.',
   },
   params: actionParams,
-  body: z.strictObject({
-    credentialId: z
-      .string()
-      .min(1)
-      .optional()
-      .meta({ description: "Default: the user's only active credential." }),
-    actionId: z.string().optional().meta({ description: 'Must equal the id in the path.' }),
-    input: jsonObject
-      .default({})
-      .meta({ description: "Checked against the action's inputSchema before anything is sent." }),
-    fields: fields.optional(),
-  }),
+  body: executeBody,
+  correct: callCorrection(executeBody),
   success: {
     status: 200,
     description:
@@ -285,7 +290,7 @@ export const executeActionRoute = defineRoute({
     schema: executed,
   },
   errors: EXECUTION_ERRORS,
-  async handler({ context, caller, requestId, params, body, userId, header, signal }) {
+  async handler({ context, caller, requestId, params, body, corrections, userId, header, signal }) {
     if (body.actionId !== undefined && body.actionId !== params.actionId) {
       throw invalidRequest([{ field: 'actionId', rule: `must equal that of the path, ${params.actionId}` }]);
     }
@@ -309,7 +314,11 @@ export const executeActionRoute = defineRoute({
     }).catch(async (error: unknown) => {
       throw await withLink(context, error, { environment, userId, connectorId });
     });
-    return { body: answer, ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) };
+    const corrected = corrections.length === 0 ? {} : { corrections };
+    return {
+      body: { ...answer, ...corrected },
+      ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}),
+    };
   },
 });
 

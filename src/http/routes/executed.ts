@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fieldsSchema } from '../../actions/projection.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { pagination } from '../server/shapes.ts';
+import { corrections } from './corrected-calls.ts';
 
 /** The members of each record to return. */
 export const fields = fieldsSchema.meta({
@@ -19,6 +20,7 @@ export const executed = z
       .array(z.string())
       .optional()
       .meta({ description: 'Members of `fields` that no record has.' }),
+    corrections: corrections.optional(),
   })
   .meta({ id: 'ExecutionResult', description: 'Result of an action.' });
 

@@ -6,15 +6,16 @@ import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
 import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/visit.ts';
 import { browserOf } from './browser.ts';
+import { parse, queryValues, readJson, type LargeBody } from './read-input.ts';
 import { consoleCaller, consoleToken } from './console-cookie.ts';
-import { faultsOf, GatehouseError, invalidRequest, type ErrorCode } from '../../lib/errors.ts';
-import { FOR_FAULTS } from '../../lib/for-faults.ts';
+import type { Correction } from '../../lib/correction.ts';
+import { GatehouseError, withDetails, type ErrorCode } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
+import { readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Environment } from '../../store/environments.ts';
 
 const API_VERSIONS = ['2025-09'];
-const BODY_BYTES = MIB;
 const MAX_TARGET = 500;
 
 /** The checked input of a handler. */
@@ -27,6 +28,8 @@ export interface RouteInput<Params, Query, Body> {
   body: Body;
   /** The body of a route with `largeBody` that is longer than other bodies may be, unparsed. */
   largeBody: Buffer | undefined;
+  /** The corrections of a route with `correct`. Error answers have them in `details.corrections`. */
+  corrections: readonly Correction[];
   /**
    * Reads the raw body of a route with `rawBody`. The handler calls it after its own checks.
    * @throws GatehouseError as readBytes().
@@ -56,6 +59,14 @@ export interface OwnedTarget<Params> {
   environment: Environment;
   userId: string;
   params: Params;
+}
+
+/** The path and the body of a request before their check. */
+export interface Uncorrected {
+  environment: Environment;
+  params: Record<string, unknown>;
+  body: Json;
+  corrections: Correction[];
 }
 
 export interface Reply {
@@ -121,6 +132,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   params?: P;
   query?: Q;
   body?: B;
+  /** Corrects the path and the body before their check, and adds to the corrections. */
+  correct?(context: Context, given: Uncorrected): { params: Record<string, unknown>; body: Json };
   /** The body is passed on unparsed, up to `maxBytes`, when the handler reads it. */
   rawBody?: { maxBytes: number; description: string; example: string };
   /**
@@ -178,6 +191,7 @@ export function defineRoute<
     async run(context, request) {
       const caller = await authenticate(context, spec.auth, request.req);
       if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
+      const corrections: Correction[] = [];
       let status = 500;
       let audited = spec.audited;
       let target = auditTarget(request.params);
@@ -186,11 +200,18 @@ export function defineRoute<
           await assertOrigin(context, request.req, { caller, cors: spec.cors === true });
         if (spec.scope && caller !== NO_CALLER) assertScope(caller, spec.scope);
         if (spec.apiVersion) assertApiVersion(request.req);
-        const params = parse(spec.params ?? NOTHING, request.params, 'The path');
+        let params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
+        const correct = (body: Json): Json => {
+          if (!spec.correct) return body;
+          const given = { environment: caller.environment, params: request.params, body, corrections };
+          const corrected = spec.correct(context, given);
+          params = parse(spec.params ?? NOTHING, corrected.params, 'The path');
+          return corrected.body;
+        };
         const { body, largeBody } = spec.rawBody
           ? NO_INPUT
-          : await readJson(bodyShape, request.req, largeBodyOf(spec.largeBody, caller));
+          : await readJson(bodyShape, request.req, { large: largeBodyOf(spec.largeBody, caller), correct });
         const userId = await resolveUser(context, request.req, { caller, rule: spec.user });
         // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {
@@ -207,6 +228,7 @@ export function defineRoute<
           requestId: request.requestId,
           ...checked,
           largeBody,
+          corrections,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           streamRaw: () => streamBytes(request.req, spec.rawBody?.maxBytes ?? 0),
           request: request.req,
@@ -221,8 +243,9 @@ export function defineRoute<
         if (reply.unaudited) audited = false;
         return { ...reply, status };
       } catch (error) {
-        if (error instanceof GatehouseError) status = error.status;
-        throw error;
+        if (!(error instanceof GatehouseError)) throw error;
+        status = error.status;
+        throw corrections.length === 0 ? error : withDetails(error, { corrections });
       } finally {
         if (audited) {
           await context.audit.record({
@@ -329,59 +352,9 @@ async function resolveUser(
  * are rejected.
  */
 const NO_BODY = NOTHING.optional();
-const NO_BYTES = Buffer.alloc(0);
 const NO_INPUT = { body: undefined, largeBody: undefined };
-
-/** The body of a route with `largeBody`, and the limit for this caller. */
-type LargeBody = { maxBytes: number; body: unknown };
 
 function largeBodyOf(large: RouteFacts['largeBody'], { kind }: Caller): LargeBody | undefined {
   if (!large) return undefined;
   return { body: large.body, maxBytes: kind === 'local' ? large.localMaxBytes : large.maxBytes };
-}
-
-async function readJson(
-  schema: z.ZodType,
-  req: IncomingMessage,
-  large: LargeBody | undefined,
-): Promise<{ body: unknown; largeBody: Buffer | undefined }> {
-  const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? BODY_BYTES) : NO_BYTES;
-  if (bytes.length === 0) {
-    const nothing = schema.safeParse(undefined).success ? undefined : {};
-    return { body: parse(schema, nothing, 'The body'), largeBody: undefined };
-  }
-  const type = headerText(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (type !== undefined && type !== 'application/json' && !type.endsWith('+json')) {
-    throw new GatehouseError(
-      'unsupported_media_type',
-      `The Content-Type is ${type.slice(0, 80)}. Send the body as application/json.`,
-    );
-  }
-  if (large && bytes.length > BODY_BYTES) return { body: large.body, largeBody: bytes };
-  return { body: parse(schema, jsonFromBody(bytes.toString('utf8')), 'The body'), largeBody: undefined };
-}
-
-/** Returns whether a request has a body. A request without these headers has none (RFC 9112 section 6.3). */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** Returns the parsed value. @throws GatehouseError `invalid_request` that lists each fault by field. */
-function parse(schema: z.ZodType, value: unknown, where: string): unknown {
-  const parsed = schema.safeParse(value, FOR_FAULTS);
-  if (parsed.success) return parsed.data;
-  throw invalidRequest(faultsOf(parsed.error.issues), where);
-}
-
-/**
- * Returns query values by name. A repeated name becomes a list, which every schema rejects. Otherwise all values but
- * one would be ignored silently.
- */
-function queryValues(query: URLSearchParams): Record<string, string | string[]> {
-  return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const values = query.getAll(name);
-      return [name, values.length === 1 ? (values[0] ?? '') : values];
-    }),
-  );
 }

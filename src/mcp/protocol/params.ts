@@ -12,7 +12,8 @@ export function paramsFault({ method, params }: RpcRequest): string | undefined 
       : `params.${name} must be an object`;
   switch (method) {
     case 'tools/call':
-      return text('name') ?? object('arguments');
+      // Some models write their arguments as a JSON text (src/mcp/tools/action-call.ts).
+      return text('name') ?? (isObjectText(params?.['arguments']) ? undefined : object('arguments'));
     case 'prompts/get':
       return text('name') ?? object('arguments') ?? allStrings(params?.['arguments']);
     case 'resources/read':
@@ -33,6 +34,10 @@ export function paramsFault({ method, params }: RpcRequest): string | undefined 
     default:
       return undefined;
   }
+}
+
+function isObjectText(value: unknown): boolean {
+  return typeof value === 'string' && value.trimStart().startsWith('{');
 }
 
 function completionFault(params: { [name: string]: unknown } = {}): string | undefined {

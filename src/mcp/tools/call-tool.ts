@@ -1,7 +1,9 @@
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
-import { didYouMean } from '../../lib/words.ts';
-import { directArguments } from './action-call.ts';
+import { didYouMean, nameKey } from '../../lib/words.ts';
+import type { Action } from '../../connectors/catalog.ts';
+import { directArguments, readArguments } from './action-call.ts';
+import { actionsNamed } from './proposals.ts';
 import { InputRequired } from './input.ts';
 import { restricted } from '../../servers/access.ts';
 import { Rendered } from './rendered.ts';
@@ -14,10 +16,13 @@ import type { WorkflowTool } from './workflow-tool.ts';
 import { runWorkflow } from './workflow-tools.ts';
 
 /** Runs a tool by name. An error of the run is a result; an unknown or restricted name throws. */
-export async function callTool(scope: ToolScope, name: string, args: unknown): Promise<Rendered> {
+export async function callTool(scope: ToolScope, given: string, args: unknown): Promise<Rendered> {
+  const isListed = BUILT_IN_BY_NAME.has(given) || scope.visible.direct.has(given);
+  const workflows = isListed ? [] : await scope.workflowTools.of(scope.grant);
+  const name = isListed ? given : toolNameFor(scope, given, workflows);
   const builtIn = BUILT_IN_BY_NAME.get(name);
-  const workflow = builtIn || scope.visible.direct.has(name) ? undefined : await workflowTool(scope, name);
-  const action = builtIn || workflow ? undefined : directAction(scope, name);
+  const workflow = builtIn || scope.visible.direct.has(name) ? undefined : workflowTool(workflows, name);
+  const action = builtIn || workflow ? undefined : directAction(scope, name, workflows);
   // The name is one of ours from here on, and no text of the client.
   scope.context.telemetry.note({
     name: `tools/call ${name}`,
@@ -29,13 +34,14 @@ export async function callTool(scope: ToolScope, name: string, args: unknown): P
       const { thirdParty } = builtIn;
       return new Rendered(await toResultText(scope, value, { thirdParty, sizing }));
     }
-    if (workflow && isJsonObject(args)) {
-      const value = await runWorkflow(scope, workflow, args);
+    const input = readArguments(scope, args);
+    if (workflow && isJsonObject(input)) {
+      const value = await runWorkflow(scope, workflow, input);
       return new Rendered(await toResultText(scope, value, { thirdParty: true }));
     }
-    if (action && isJsonObject(args)) {
+    if (action && isJsonObject(input)) {
       const { connectorId, actionId } = action;
-      const direct = directArguments(scope, action, args);
+      const direct = directArguments(scope, action, input);
       const structured = await runAction(scope, { connectorId, actionId, ...direct });
       const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
       return new Rendered(await toResultText(scope, structured, { thirdParty: true, sizing }));
@@ -57,18 +63,33 @@ function belongsToProtocol({ code }: GatehouseError, { inputs }: ToolScope): boo
   return code === 'client_capability_missing' && inputs?.live === false;
 }
 
+/**
+ * Returns the name of the tool that a caller meant: the only one that differs in letter case, `_` or `-`, or the one of
+ * `connector.action`. An unknown name stays unchanged.
+ */
+function toolNameFor(scope: ToolScope, given: string, workflows: readonly WorkflowTool[]): string {
+  const names = [...BUILT_IN_BY_NAME.keys(), ...scope.visible.direct.keys(), ...workflows.map(nameOf)];
+  if (names.includes(given)) return given;
+  const key = nameKey(given.includes('.') ? given.replace('.', '_') : given);
+  const [only, ...others] = names.filter((name) => nameKey(name) === key);
+  if (only === undefined || others.length > 0) return given;
+  scope.corrections.push({ path: 'name', from: given.slice(0, 100), to: only });
+  return only;
+}
+
 /** Returns the workflow tool of this name. @throws GatehouseError `restricted` */
-async function workflowTool(
-  { workflowTools, grant }: ToolScope,
-  name: string,
-): Promise<WorkflowTool | undefined> {
-  if (!name.startsWith('run_')) return undefined;
-  const found = (await workflowTools.of(grant)).find(({ definition }) => definition.name === name);
+function workflowTool(workflows: readonly WorkflowTool[], name: string): WorkflowTool | undefined {
+  const found = workflows.find((one) => nameOf(one) === name);
   if (found?.rule !== undefined) throw restricted(`the tool ${name}`, found.rule);
   return found;
 }
 
-function directAction({ visible, visibility, grant }: ToolScope, name: string) {
+function nameOf({ definition }: WorkflowTool): string {
+  return definition.name;
+}
+
+function directAction(scope: ToolScope, name: string, workflows: readonly WorkflowTool[]): Action {
+  const { visible, visibility, grant } = scope;
   const action = visible.direct.get(name);
   if (action) return action;
   const hidden = visibility.actionOf(grant.environment, name);
@@ -76,9 +97,19 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   // Running it fails with an error that names the account it needs.
   if (hidden && !rule && visible.direct.size > 0 && grant.live.unable?.has(hidden)) return hidden;
   if (rule) throw restricted(`the tool ${name}`, rule);
-  const names = visible.tools.map((tool) => tool.name);
-  const hint = hidden
-    ? ' This server lists no tool per action: use execute_action_svc.'
-    : `${didYouMean(name, names)} tools/list has those that are here.`;
-  throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}".${hint}`);
+  const names = [...visible.tools.map((tool) => tool.name), ...workflows.map(nameOf)];
+  const near = didYouMean(name, names);
+  const hint = near === '' || hidden ? callHint(scope, name) : near;
+  throw new GatehouseError(
+    'invalid_request',
+    `There is no tool "${name.slice(0, 100)}".${hint} tools/list has those that are here.`,
+  );
+}
+
+/** Returns how to run an action whose name was called as a tool; empty when no action has a near name. */
+function callHint(scope: ToolScope, name: string): string {
+  const calls = actionsNamed(scope, name).map(({ connectorId, actionId }) =>
+    JSON.stringify({ connectorId, actionId }),
+  );
+  return calls.length === 0 ? '' : ` Actions run by execute_action_svc, here with ${calls.join(' or ')}.`;
 }

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
-import { invalidRequest, type Fault } from '../../lib/errors.ts';
+import { invalidRequest, withDetails } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { faultsOf } from './argument-faults.ts';
+import { readArguments } from './action-call.ts';
 import type { Sizing } from './sizing.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
@@ -18,6 +20,10 @@ export function tool<S extends z.ZodType>(spec: {
   /** Corrects arguments that break the schema. Records corrections in the scope. */
   repair?(scope: ToolScope, args: JsonObject): JsonObject;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
+  /** Returns what a caller perhaps meant where an argument is wrong, as the end of its rule; empty when unknown. */
+  propose?(scope: ToolScope, args: JsonObject, field: string): string;
+  /** Returns the schema that a caller needs to correct the arguments. Default: that of the tool. */
+  schemaFor?(scope: ToolScope, args: JsonObject, schema: JsonSchema): JsonSchema;
   /** Returns how much of the answer to inline, for tools whose callers decide it. */
   sizing?(args: z.output<S>): Sizing;
 }): BuiltInTool {
@@ -34,18 +40,31 @@ export function tool<S extends z.ZodType>(spec: {
       annotations: { title: spec.title, ...spec.hints },
     },
     thirdParty: spec.thirdParty === true,
-    async run(scope, args) {
+    async run(scope, given) {
+      let args = given;
       let parsed = spec.input.safeParse(args);
-      if (!parsed.success && isJsonObject(args)) {
-        const read = forgiven(inputSchema, args);
-        scope.corrections.push(...read.corrections);
-        parsed = spec.input.safeParse(spec.repair ? spec.repair(scope, read.input) : read.input);
+      if (!parsed.success) {
+        args = readArguments(scope, given);
+        if (isJsonObject(args)) {
+          const read = forgiven(inputSchema, args);
+          scope.corrections.push(...read.corrections);
+          args = spec.repair ? spec.repair(scope, read.input) : read.input;
+        }
+        parsed = spec.input.safeParse(args);
       }
       if (parsed.success) {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
-      throw invalidRequest(parsed.error.issues.flatMap(faultsOf), `The call of ${spec.name}`);
+      const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, { args, schema: inputSchema }));
+      const objects = isJsonObject(args) ? args : {};
+      const proposed = faults.map(({ field, rule }) => ({
+        field,
+        rule: `${rule}${spec.propose?.(scope, objects, field) ?? ''}`,
+      }));
+      throw withDetails(invalidRequest(proposed, `The call of ${spec.name}`), {
+        inputSchema: spec.schemaFor?.(scope, objects, inputSchema) ?? inputSchema,
+      });
     },
   };
 }
@@ -61,46 +80,4 @@ function asPlainObject({
   if (!(zodSchema instanceof z.core.$ZodRecord)) return;
   delete jsonSchema['propertyNames'];
   delete jsonSchema['additionalProperties'];
-}
-
-/** Returns the faults of an issue in the same words as faults of action parameters. */
-function faultsOf(issue: z.core.$ZodIssue): Fault[] {
-  const at = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({
-      field: [...issue.path, key].join('.'),
-      rule: 'is not a known argument',
-    }));
-  return [{ field: at || '(whole)', rule: ruleOf(issue) }];
-}
-
-function ruleOf(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.message.endsWith('received undefined')
-        ? 'is required'
-        : `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
-    case 'too_small':
-      return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
-    case 'too_big':
-      return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
-    case 'invalid_value':
-      return `must be one of: ${issue.values.join(', ')}`;
-    default:
-      return issue.message;
-  }
-}
-
-const EXPECTED: { [type: string]: string } = {
-  string: 'text',
-  record: 'an object',
-  object: 'an object',
-  array: 'a list',
-  int: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-};
-
-function unitOf(origin: string): string {
-  return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
 }

@@ -1,4 +1,4 @@
-import { LEFT_OUT, type Correction } from '../../connectors/forgive.ts';
+import { LEFT_OUT, type Correction } from '../../lib/correction.ts';
 import { StoreUnavailable, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';

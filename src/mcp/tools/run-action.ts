@@ -1,18 +1,20 @@
+import { readParameters } from '../../actions/read-call.ts';
 import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
 import type { Action } from '../../connectors/catalog.ts';
+import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
 import { listCredentials } from '../../credentials/credential-records.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Following, LogMessage, Progress } from '../../upstream/upstream-call.ts';
-import { readParameters } from './action-call.ts';
 import { askBetween } from './ask-between.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './account-links.ts';
 import { askClient, runContent } from './content.ts';
 import { InputRequired } from './input.ts';
 import type { ToolScope } from './tool.ts';
+import { namingOf } from './visible-names.ts';
 import type { Around } from './waiting-calls.ts';
 
 const MAX_CREDENTIALS = 50;
@@ -34,7 +36,7 @@ interface ActionCall {
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
 export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const action = scope.context.catalog.action(scope.grant.environment, call.connectorId, call.actionId);
-  return runParsed(scope, action ? { ...call, input: readParameters(scope, action, call) } : call);
+  return runParsed(scope, action ? { ...call, input: readParameters(namingOf(scope), action, call) } : call);
 }
 
 async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
@@ -107,7 +109,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
     if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
       if (checkInput(action, call.input).length > 0) {
-        throw withSchema(error, action);
+        throw withSchema(error, action, call.input);
       }
     }
     const refused = await refusalWithLink(scope, call.connectorId, error);
@@ -135,17 +137,25 @@ function shownLog(message: LogMessage): LogMessage {
   return { ...message, data: writtenOut(message.data) };
 }
 
+/** Members in which some models put all parameters. */
+const WRAPPERS = ['parameters', 'params', 'arguments', 'args', 'input'];
+
 /** Returns the error of an invalid input with the schema, both in the names that the model knows. */
-function withSchema(error: GatehouseError, action: Action): GatehouseError {
+function withSchema(error: GatehouseError, action: Action, input: JsonObject): GatehouseError {
   const known = (text: string) =>
     action.aliases.reduce((known, [name, alias]) => known.replaceAll(name, alias), text);
   const faults: unknown = error.details?.['faults'];
   const renamed = Array.isArray(faults)
     ? faults.map((fault) =>
-        isJsonObject(fault) ? { ...fault, field: known(String(fault['field'])) } : fault,
+        isJsonObject(fault)
+          ? { ...fault, field: known(String(fault['field'])), rule: known(String(fault['rule'])) }
+          : fault,
       )
     : [];
-  return new GatehouseError(error.code, known(error.message), {
+  const properties = asSchema(action.inputSchema['properties']);
+  const wrapper = WRAPPERS.find((name) => isJsonObject(input[name]) && !Object.hasOwn(properties, name));
+  const hint = wrapper === undefined ? '' : ` Give the members of "${wrapper}" in its place.`;
+  return new GatehouseError(error.code, `${known(error.message)}${hint}`, {
     details: { ...error.details, faults: renamed, inputSchema: action.modelInput },
     cause: error,
   });

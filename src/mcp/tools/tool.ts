@@ -1,4 +1,4 @@
-import type { Correction } from '../../connectors/forgive.ts';
+import type { Correction } from '../../lib/correction.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { McpCall } from './mcp-call.ts';

@@ -1,29 +1,21 @@
-import { unservedNote } from '../../connect/presence.ts';
 import { z } from 'zod';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
-import { MAX_CALLS, runBatch } from '../../actions/batch.ts';
-import { fieldsSchema } from '../../actions/projection.ts';
+import { withIds } from '../../actions/read-call.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
-import { describeCredential } from '../../credentials/credential.ts';
 import { connectedConnectors } from '../../credentials/active-credentials.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { GatehouseError } from '../../lib/errors.ts';
-import { writtenOut } from '../../lib/hidden-characters.ts';
-import { isJsonObject, asJson, type JsonObject } from '../../lib/json.ts';
+import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
-import { offerLink } from './account-links.ts';
-import { repairedCall } from './action-call.ts';
+import { createCredentialTool, listCredentialsTool } from './account-tools.ts';
 import { exampleInput } from './example.ts';
-import { idsFor, visibleAction, visibleConnector, withIds } from './visible-names.ts';
-import { errorView } from './next-steps.ts';
+import { proposeActions } from './proposals.ts';
+import { executeActionTool, executeBatch } from './running-tools.ts';
+import { namingOf, visibleAction, visibleConnector } from './visible-names.ts';
 import { tool } from './define-tool.ts';
 import { readResultTool } from './read-result.ts';
 import { reportProblemTool } from './report-problem.ts';
-import { credentialsOf, runAction } from './run-action.ts';
-import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 const CONNECTORS_A_PAGE = 50;
@@ -123,10 +115,11 @@ const getAction = tool({
   hints: READ,
   repair(scope, { actions, ...rest }) {
     const named = Array.isArray(actions)
-      ? actions.map((one, at) => withIds(scope, one, `actions.${at}.`))
+      ? actions.map((one, at) => withIds(namingOf(scope), one, `actions.${at}.`))
       : actions;
     return { ...rest, ...(named === undefined ? {} : { actions: named }) };
   },
+  propose: proposeActions,
   async run(scope, { actions }) {
     const { confirms } = scope.grant.live.decision;
     return {
@@ -148,150 +141,6 @@ const getAction = tool({
         };
       }),
     };
-  },
-});
-
-const action = z.strictObject({
-  connectorId: z.string(),
-  actionId: z.string(),
-  parameters: z
-    .record(z.string(), z.json())
-    .optional()
-    .describe('The input of the action; see get_action_svc.'),
-  credentialId: z.string().optional().describe('Account to use when the user has several.'),
-  fields: fieldsSchema
-    .optional()
-    .describe(
-      'Only these members of each record, to keep answers short: ["id", "customer.email", "lines.sku"].',
-    ),
-  maxBytes: z
-    .int()
-    .min(LEAST_BYTES)
-    .max(INLINE_BYTES)
-    .optional()
-    .describe('Maximum size of the answer. The answer says what it leaves out.'),
-  confirmationToken: z
-    .string()
-    .optional()
-    .describe('From the error confirmation_required, after the user agreed to the call.'),
-});
-const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
-
-const executeActionTool = tool({
-  name: 'execute_action_svc',
-  title: 'Run an action',
-  description:
-    'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
-    'pagination.nextOffset while pagination.hasMore. An error about parameters names each fault and returns the schema.',
-  input: action,
-  hints: RUNS,
-  thirdParty: true,
-  repair(scope, args) {
-    const call = repairedCall(scope, args);
-    return isJsonObject(call) ? call : args;
-  },
-  async run(scope, { parameters = {}, ...call }) {
-    return runAction(scope, { ...call, ...idsFor(scope, call), input: parameters, path: 'parameters' });
-  },
-  sizing: sizingOf,
-});
-
-const executeBatch = tool({
-  name: 'execute_batch_svc',
-  title: 'Run several actions',
-  description:
-    `Runs up to ${MAX_CALLS} actions at the same time, each as execute_action_svc would; every one has its own result or ` +
-    'error. For calls that do not need the result of one another.',
-  input: z.strictObject({ calls: z.array(action).min(1).max(MAX_CALLS) }),
-  hints: RUNS,
-  thirdParty: true,
-  repair(scope, { calls, ...rest }) {
-    const read = Array.isArray(calls)
-      ? calls.map((one, at) => repairedCall(scope, one, `calls.${at}.`))
-      : calls;
-    return { ...rest, ...(read === undefined ? {} : { calls: read }) };
-  },
-  async run(scope, { calls: given }) {
-    const calls = given.map((call, at) => ({
-      ...call,
-      ...idsFor(scope, call, `calls.${at}.`),
-      path: `calls.${at}.parameters`,
-    }));
-    // The calls run at the same time, so their questions and progress could not be distinguished.
-    const alone = { ...scope, inputs: undefined, onProgress: undefined };
-    const limit = Math.floor(INLINE_BYTES / calls.length);
-    const outcomes = await runBatch(
-      calls,
-      async ({ parameters = {}, maxBytes, ...call }) => {
-        const value = await runAction(alone, { ...call, input: parameters });
-        const sizing = sizingOf({ ...call, parameters, maxBytes: Math.min(maxBytes ?? limit, limit) });
-        return fitted(scope, value, sizing);
-      },
-      {
-        onDone: (done) => scope.onProgress?.({ progress: done, total: calls.length }),
-        onFault: (err) => scope.context.log.error({ requestId: scope.requestId, err }, 'MCP request failed'),
-      },
-    );
-    return {
-      results: outcomes.map((outcome, at) => {
-        const { connectorId = '', actionId = '' } = calls[at] ?? {};
-        const reply =
-          'error' in outcome ? { error: errorView(outcome.error, scope.requestId) } : outcome.value;
-        return { connectorId, actionId, ...reply };
-      }),
-    };
-  },
-});
-
-const listCredentialsTool = tool({
-  name: 'list_credentials_svc',
-  title: 'List connected accounts',
-  description: 'The accounts that the user has connected, and whether each still works.',
-  input: z.strictObject({ connectorId: z.string().optional().describe('Only accounts of this app.') }),
-  hints: READ,
-  thirdParty: true,
-  async run(scope, { connectorId }) {
-    const one = connectorId === undefined ? undefined : visibleConnector(scope, connectorId).connector;
-    const shown = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
-    const credentials = (await credentialsOf(scope, one?.connectorId)).filter((each) =>
-      shown.has(each.connectorId),
-    );
-    return { credentials: credentials.map((one) => writtenOut(asJson(describeCredential(one)))) };
-  },
-});
-
-const createCredentialTool = tool({
-  name: 'create_credential_svc',
-  title: 'Connect an account',
-  description:
-    'A link for the user to connect an account of an app, valid for 15 minutes. Show it to the user. Calls of the app ' +
-    'work after the account is connected.',
-  input: z.strictObject({ connectorId: z.string().describe('From list_connectors_svc.') }),
-  hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  async run(scope, { connectorId: named }): Promise<JsonObject> {
-    const { connector } = visibleConnector(scope, named);
-    const { connectorId } = connector;
-    const { userId } = scope.grant;
-    if (userId === undefined) {
-      throw new GatehouseError(
-        'user_id_missing',
-        'An account belongs to a user, and this server was called without one.',
-      );
-    }
-    if (connector.definition.authentication.every(({ type }) => type === 'none')) {
-      return { connectorId, connected: true, next: `${connector.name} needs no account.` };
-    }
-    const { url, expiresAt, action } = await offerLink(scope, connectorId, userId);
-    const link = { connectorId, connectUrl: url, expiresAt: isoTime(expiresAt) };
-    if (action === undefined) {
-      const note = await unservedNote(scope.context);
-      const next = 'Ask the user to open the link. Then call the action that you want.';
-      return { ...link, next: note === undefined ? next : `${note} ${next}` };
-    }
-    if (action !== 'accept') {
-      return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };
-    }
-    return { ...link, next: 'The user has opened the link. Continue when the account is connected.' };
   },
 });
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import type { Base } from '../../base.ts';
-import { GatehouseError, isErrorCode } from '../../lib/errors.ts';
+import { GatehouseError, isErrorCode, withDetails } from '../../lib/errors.ts';
 import { asObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
@@ -93,15 +94,23 @@ function toolOf(
  * @throws GatehouseError with the code of the step that failed; `invalid_request` by field for wrong input.
  */
 export async function runWorkflow(
-  { context, grant, requestId, signal }: ToolScope,
-  { workflowId }: WorkflowTool,
-  input: JsonObject,
+  { context, grant, requestId, signal, corrections }: ToolScope,
+  { workflowId, definition: { inputSchema } }: WorkflowTool,
+  given: JsonObject,
 ): Promise<JsonObject> {
+  const read = forgiven(inputSchema, given);
+  const input = read.input;
+  corrections.push(...read.corrections);
   const { environment, userId = '', live, caller } = grant;
   const key = { environment, workflowId, userId };
   const { serverId } = live.server;
   const { startRun } = await import('../../workflows/runs.ts');
-  const runId = await startRun(context, key, { caller, requestId, serverId, input });
+  const runId = await startRun(context, key, { caller, requestId, serverId, input }).catch(
+    (error: unknown) => {
+      const isInvalid = error instanceof GatehouseError && error.code === 'invalid_request';
+      throw isInvalid ? withDetails(error, { inputSchema }) : error;
+    },
+  );
   // A process that serves only stdio must run the workflow itself.
   context.runs.wake(context);
   const until = performance.now() + PATIENCE_MS;

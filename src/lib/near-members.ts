@@ -1,0 +1,66 @@
+import { isJsonObject, type Json } from './json.ts';
+import { didYouMean, questionOf } from './words.ts';
+
+/** The longest list of known members or values in a fault. */
+const MAX_KNOWN = 30;
+/** The longest value that a fault writes in its right form. */
+const MAX_WRITTEN = 200;
+
+/** The schema of the object that has an unknown member. */
+export interface Members {
+  properties: { [name: string]: unknown };
+  required: readonly string[];
+}
+
+/**
+ * Returns what a caller may have meant by an unknown member: the nearest known one, else the only one left that takes its
+ * value, else all known ones. A missing required member comes first.
+ */
+export function meantMember(name: string, object: unknown, { properties, required }: Members): string {
+  const known = Object.keys(properties);
+  const near = didYouMean(name, known);
+  if (near !== '') return `.${near}`;
+  const given = Object.hasOwn(Object(object), name) ? Object(object)[name] : undefined;
+  const left = known.filter((one) => !Object.hasOwn(Object(object), one) && takes(properties[one], given));
+  const missing = left.filter((one) => required.includes(one));
+  const [only, ...others] = missing.length > 0 ? missing : left;
+  if (only !== undefined && others.length === 0) return `.${questionOf([only])}`;
+  return listOf(known);
+}
+
+/** Returns the question whether a near name was meant, else all known names where they are few. */
+export function meantName(name: string, known: readonly string[]): string {
+  const near = didYouMean(name, known);
+  if (near !== '' || known.length === 0 || known.length > MAX_KNOWN) return near;
+  return ` Known: ${known.join(', ')}.`;
+}
+
+/** Returns a list of known names with its separator before it; empty where it would be long. */
+export function listOf(known: readonly string[]): string {
+  return known.length > 0 && known.length <= MAX_KNOWN ? `; known: ${known.join(', ')}` : '';
+}
+
+/** Returns the rule for a value outside a list of values, with the nearest ones. */
+export function oneOf(values: readonly unknown[], given: unknown): string {
+  const texts = values.map(String);
+  const near = typeof given === 'string' ? didYouMean(given, texts) : '';
+  return `must be one of: ${texts.join(', ')}${near === '' ? '' : `.${near}`}`;
+}
+
+/** Returns how to write a value in the type that a schema expects; empty where that is not certain. */
+export function inType(expected: unknown, given: unknown): string {
+  if (expected === 'string' && (typeof given === 'number' || typeof given === 'boolean'))
+    return `: write "${given}" in quotes`;
+  if (expected !== 'array' || given === undefined || given === null || Array.isArray(given)) return '';
+  const list = JSON.stringify([given]);
+  return list.length > MAX_WRITTEN ? '' : `: write ${list}`;
+}
+
+/** Returns whether a schema names the type of a value. A schema without a type names none. */
+function takes(schema: unknown, given: Json | undefined): boolean {
+  if (given === undefined || given === null) return false;
+  const { type } = Object(schema);
+  const types: unknown[] = Array.isArray(type) ? type : [type];
+  const own = Array.isArray(given) ? 'array' : isJsonObject(given) ? 'object' : typeof given;
+  return types.includes(own) || (Number.isInteger(given) && types.includes('integer'));
+}

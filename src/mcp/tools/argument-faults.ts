@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+import type { JsonSchema } from '../../connectors/format.ts';
+import { asSchema } from '../../connectors/model-schema.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { inType, meantMember, oneOf } from '../../lib/near-members.ts';
+
+/** The arguments of a call, and the schema of its tool. */
+interface Call {
+  args: unknown;
+  schema: JsonSchema;
+}
+
+/** Returns the faults of an issue in the same words as faults of action parameters, with what was perhaps meant. */
+export function faultsOf(issue: z.core.$ZodIssue, { args, schema }: Call): Fault[] {
+  const path = issue.path.map(String);
+  const given = path.reduce<unknown>((value, name) => Object(value)[name], args);
+  if (issue.code === 'unrecognized_keys') {
+    const { properties, required } = schemaAt(schema, path);
+    const members = { properties: asSchema(properties), required: Array.isArray(required) ? required : [] };
+    return issue.keys.map((key) => ({
+      field: [...path, key].join('.'),
+      rule: `is not a known argument${meantMember(key, given, members)}`,
+    }));
+  }
+  return [{ field: path.join('.') || '(whole)', rule: ruleOf(issue, given) }];
+}
+
+function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema {
+  return path.reduce((one, name) => asSchema(one['items'] ?? asSchema(one['properties'])[name]), schema);
+}
+
+function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return given === undefined
+        ? 'is required'
+        : `must be ${EXPECTED[issue.expected] ?? issue.expected}${inType(issue.expected, given)}`;
+    case 'too_small':
+      return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case 'invalid_value':
+      return oneOf(issue.values, given);
+    default:
+      return issue.message;
+  }
+}
+
+const EXPECTED: { [type: string]: string } = {
+  string: 'text',
+  record: 'an object',
+  object: 'an object',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+function unitOf(origin: string): string {
+  return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
+}
