@@ -2503,7 +2503,7 @@ export interface components {
             corrections?: {
                 /** @description Place in the request, dotted; `path.` begins an id of the path. */
                 path: string;
-                /** @description What was sent; shortened when it is long. */
+                /** @description The value that was sent; shortened when it is long. */
                 from: unknown;
                 /** @description The value or the name that was read; `(left out)` for an ignored null. */
                 to: unknown;
@@ -5909,7 +5909,7 @@ export interface operations {
                         corrections?: {
                             /** @description Place in the request, dotted; `path.` begins an id of the path. */
                             path: string;
-                            /** @description What was sent; shortened when it is long. */
+                            /** @description The value that was sent; shortened when it is long. */
                             from: unknown;
                             /** @description The value or the name that was read; `(left out)` for an ignored null. */
                             to: unknown;

@@ -292,7 +292,7 @@ describe('a call over REST', () => {
     expect(next.at('corrections')).toEqual([{ path: 'label', from: 'label', to: 'input.label' }]);
   });
 
-  test('of a batch is corrected too', async () => {
+  test('is corrected in a batch too', async () => {
     const answer = await shop.call('POST', '/actions/execute', {
       headers: { 'x-svc-userid': shop.userId },
       body: { calls: [{ actionId: 'shop.createThing', input: { LABEL: 'lamp' } }] },
@@ -320,7 +320,7 @@ describe('a call over REST', () => {
     expect(shop.party.seen).toEqual([]);
   });
 
-  test('of an unknown name is refused with a proposal', async () => {
+  test('with an unknown name is refused with a proposal', async () => {
     const unknown = await shop.execute('create_thin', { label: 'lamp' });
     expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
   });

@@ -21,6 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+/** The share of kinds that may fail. */
+const MOST_FAILURES = 0.05;
+
 type Ends = 'forgiven' | 'repaired';
 /** The kind, how it ends, the tool, its arguments, and the facts of the model's task. */
 type Kind = [kind: string, ends: Ends, name: string, args: Json, facts?: JsonObject];
@@ -293,10 +296,8 @@ test('nearly all kinds of invalid calls are forgiven or repaired in one turn', a
     for (const kind of kinds) outcomes.push({ kind, ...(await endOf(url, kind)) });
   const failures = outcomes.filter(({ kind: [, ends], end }) => end !== ends);
   expect(outcomes.length).toBeGreaterThanOrEqual(60);
-  expect(
-    failures.length / outcomes.length,
-    failures.map(({ kind: [title], end, said }) => `${title}: ${end}: ${said}`).join('\n'),
-  ).toBeLessThanOrEqual(0.05);
+  const listed = failures.map(({ kind: [title], end, said }) => `${title}: ${end}: ${said}`);
+  expect(listed.length <= outcomes.length * MOST_FAILURES ? [] : listed).toEqual([]);
 });
 
 /** Makes a call and, when it is refused, the call that corrects it. */

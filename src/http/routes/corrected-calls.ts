@@ -23,7 +23,7 @@ export const corrections = z
       path: z
         .string()
         .meta({ description: 'Place in the request, dotted; `path.` begins an id of the path.' }),
-      from: z.json().meta({ description: 'What was sent; shortened when it is long.' }),
+      from: z.json().meta({ description: 'The value that was sent; shortened when it is long.' }),
       to: z
         .json()
         .meta({ description: 'The value or the name that was read; `(left out)` for an ignored null.' }),
