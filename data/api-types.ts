@@ -284,6 +284,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/connectors/{connectorId}/types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * TypeScript declarations of a connector
+         * @description A namespace with a function for each action: its parameters, and what it answers.
+         */
+        get: operations["getConnectorTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/connectors/{connectorId}/icon.svg": {
         parameters: {
             query?: never;
@@ -5633,6 +5653,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConnectorDetails"];
+                };
+            };
+        };
+    };
+    getConnectorTypes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Version of the API. */
+                "x-api-version"?: "2025-09";
+            };
+            path: {
+                /** @description Id of a connector, such as `shopify`. */
+                connectorId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The declarations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/typescript": string;
                 };
             };
         };

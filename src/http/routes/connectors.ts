@@ -10,11 +10,13 @@ import {
   type Action,
   type Connector,
 } from '../../connectors/catalog.ts';
+import { namespaceOf } from '../../connectors/type-text.ts';
 import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { holdsScope } from '../../identity/caller.ts';
 import { invalidRequest } from '../../lib/errors.ts';
+import { withPauses } from '../../lib/pauses.ts';
 import { defineRoute } from '../server/route.ts';
 import { recordViews, recordViewsOf } from './event-views.ts';
 import { callCorrection } from './corrected-calls.ts';
@@ -137,6 +139,34 @@ export const getConnectorRoute = defineRoute({
     const found = requireConnector(context, caller.environment, connectorId);
     const actions = [...found.actions.values()].slice(0, ACTIONS_SHOWN).map(lineView);
     return { body: { ...connectorView(context, found), actions, ...recordViewsOf(found) } };
+  },
+});
+
+export const getConnectorTypesRoute = defineRoute({
+  ...catalogue,
+  method: 'GET',
+  path: '/connectors/{connectorId}/types',
+  operationId: 'getConnectorTypes',
+  tag: 'Connectors',
+  summary: 'TypeScript declarations of a connector',
+  description: 'A namespace with a function for each action: its parameters, and what it answers.',
+  params: connectorParams,
+  success: {
+    status: 200,
+    description: 'The declarations.',
+    schema: z.string(),
+    contentType: 'text/typescript',
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const { actions } = requireConnector(context, caller.environment, connectorId);
+    // Computed one by one first, because the schemas of a whole public API take a second.
+    for await (const { modelInput, modelOutput } of withPauses(actions.values()))
+      void [modelInput, modelOutput];
+    return {
+      body: namespaceOf(connectorId, [...actions.values()]),
+      headers: { 'Content-Type': 'text/typescript; charset=utf-8' },
+    };
   },
 });
 

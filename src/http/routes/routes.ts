@@ -63,6 +63,7 @@ export const ROUTES: Route[] = [
   users.revokeUserTokensRoute,
   connectors.listConnectorsRoute,
   connectors.getConnectorRoute,
+  connectors.getConnectorTypesRoute,
   connectors.getConnectorIconRoute,
   connectors.getCredentialMetadataRoute,
   connectors.listActionsRoute,

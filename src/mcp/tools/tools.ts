@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
+import { actionTypes } from '../../connectors/type-text.ts';
 import { withIds } from '../../actions/read-call.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { connectedConnectors } from '../../credentials/active-credentials.ts';
@@ -111,6 +112,7 @@ const getAction = tool({
       .array(z.strictObject({ connectorId: z.string(), actionId: z.string() }))
       .min(1)
       .max(5),
+    types: z.boolean().optional().describe('Adds a TypeScript declaration of each.'),
   }),
   hints: READ,
   repair(scope, { actions, ...rest }) {
@@ -120,7 +122,7 @@ const getAction = tool({
     return { ...rest, ...(named === undefined ? {} : { actions: named }) };
   },
   propose: proposeActions,
-  async run(scope, { actions }) {
+  async run(scope, { actions, types = false }) {
     const { confirms } = scope.grant.live.decision;
     return {
       actions: actions.map((named, at) => {
@@ -136,6 +138,7 @@ const getAction = tool({
           list: action.list,
           inputSchema: asJson(action.modelInput),
           outputSchema: asJson(action.modelOutput),
+          ...(types ? { types: actionTypes(action) } : {}),
           ...exampleIn(scope, action),
           ...confirmationOf(action, confirms),
         };
