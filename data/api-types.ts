@@ -87,6 +87,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/servers/{serverId}/simulate-past": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate restrictions over recorded calls
+         * @description Judges the recorded calls of this server by other restrictions, and changes nothing. `proposal` narrows them to the actions in use. An action whose effect depends on its input is judged by its severest effect when it is asked for agreement.
+         */
+        post: operations["simulatePast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tools/changes": {
         parameters: {
             query?: never;
@@ -5155,6 +5175,82 @@ export interface operations {
                             /** @description Result of the check, as a sentence. */
                             detail: string;
                         }[];
+                    };
+                };
+            };
+        };
+    };
+    simulatePast: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User for ownership or filtering. */
+                "x-svc-userid"?: string;
+            };
+            path: {
+                /** @description Id of an MCP server. */
+                serverId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Rules that limit what the server allows. Absent: it allows everything. */
+                    restrictions: components["schemas"]["Restrictions"];
+                    /**
+                     * Format: date-time
+                     * @description Default: all recorded calls, which are those of 90 days.
+                     */
+                    since?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The effect that the restrictions would have had. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Calls that were judged: the newest ones, at most 100000. */
+                        checked: number;
+                        /** @description Calls that ran and would be denied, by user and rule, at most 1000 entries. */
+                        denied: {
+                            /** @description Id of a connector, such as `shopify`. */
+                            connectorId: string;
+                            /** @description Id of an action of the connector. */
+                            actionId: string;
+                            /** @description Id of an end user. */
+                            userId?: string;
+                            /** @description The restriction that decided. */
+                            rule: string;
+                            /** @description Total number of records. */
+                            count: number;
+                        }[];
+                        /** @description Calls that ran and would need the user’s agreement. */
+                        confirmed: {
+                            /** @description Id of a connector, such as `shopify`. */
+                            connectorId: string;
+                            /** @description Id of an action of the connector. */
+                            actionId: string;
+                            /** @description Id of an end user. */
+                            userId?: string;
+                            /** @description The restriction that decided. */
+                            rule: string;
+                            /** @description Total number of records. */
+                            count: number;
+                        }[];
+                        /** @description Actions that stay allowed, and that no judged call used. */
+                        unused: {
+                            /** @description Id of a connector, such as `shopify`. */
+                            connectorId: string;
+                            /** @description Id of an action of the connector. */
+                            actionId: string;
+                        }[];
+                        /** @description These restrictions, narrowed to the actions in use: least privilege, as PUT takes it. */
+                        proposal: components["schemas"]["Restrictions"];
                     };
                 };
             };

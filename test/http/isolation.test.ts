@@ -27,6 +27,7 @@ const BODIES: Record<string, unknown> = {
   updateServer: { description: 'changed' },
   rotateServerToken: {},
   simulateCall: { connectorId: 'sandbox', actionId: 'list_customers' },
+  simulatePast: { restrictions: {} },
   approveDefinitions: { tools: [{ connectorId: 'sandbox', actionId: 'absent', hash: null }] },
   createCustomConnector: { definition: {} },
   putCustomConnector: { definition: {} },

@@ -23,7 +23,7 @@ import { oauthCallbackRoute } from './oauth-callback.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
 import { listServerToolsRoute } from './server-tools.ts';
 import * as servers from './server-routes.ts';
-import { simulateRoute } from './simulate-route.ts';
+import { simulatePastRoute, simulateRoute } from './simulate-route.ts';
 import * as toolDefinitions from './tool-definitions.ts';
 import * as fieldMappings from './field-mapping-routes.ts';
 import * as unified from './unified.ts';
@@ -50,6 +50,7 @@ export const ROUTES: Route[] = [
   servers.deleteServerRoute,
   servers.rotateServerTokenRoute,
   simulateRoute,
+  simulatePastRoute,
   toolDefinitions.listDefinitionChangesRoute,
   toolDefinitions.approveDefinitionsRoute,
   listServerToolsRoute,

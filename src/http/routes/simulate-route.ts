@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { simulate, simulation } from '../../actions/simulate.ts';
+import { pastSimulation, simulatePast } from '../../actions/simulate-past.ts';
+import { assertCoherent, restrictionsSchema } from '../../servers/restrictions.ts';
 import { serverNotFound } from '../../servers/server-records.ts';
 import { defineRoute } from '../server/route.ts';
+import { instant } from '../server/shapes.ts';
 import { ofServer, requireServer } from './server-routes.ts';
 
 export const simulateRoute = defineRoute({
@@ -36,5 +39,37 @@ export const simulateRoute = defineRoute({
     return {
       body: await simulate(context, live, { ...body, userId: body.userId ?? ownerUserId ?? undefined }),
     };
+  },
+});
+
+export const simulatePastRoute = defineRoute({
+  ...ofServer,
+  method: 'POST',
+  path: '/api/servers/{serverId}/simulate-past',
+  operationId: 'simulatePast',
+  summary: 'Simulate restrictions over recorded calls',
+  description:
+    'Judges the recorded calls of this server by other restrictions, and changes nothing. `proposal` narrows them to the ' +
+    'actions in use. An action whose effect depends on its input is judged by its severest effect when it is asked for ' +
+    'agreement.',
+  // It shows the calls of all users, as the record of executions does.
+  auth: 'api_key',
+  scope: 'executions:read',
+  body: z.strictObject({
+    restrictions: restrictionsSchema,
+    since: instant
+      .optional()
+      .meta({ description: 'Default: all recorded calls, which are those of 90 days.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'The effect that the restrictions would have had.',
+    schema: pastSimulation,
+  },
+  errors: ['server_not_found'],
+  async handler({ context, caller, params: { serverId }, body: { restrictions, since = 0 }, userId }) {
+    assertCoherent(restrictions);
+    const server = await requireServer(context, caller, { serverId, userId });
+    return { body: await simulatePast(context, server, { restrictions, since }) };
   },
 });
