@@ -26,8 +26,8 @@ export interface SearchQuery {
 }
 
 export interface SearchIndex {
-  /** Returns the ids of the best documents, best first. */
-  search(query: SearchQuery): number[];
+  /** Returns the best documents with their scores, best first. */
+  search(query: SearchQuery): { id: number; score: number }[];
   close(): void;
 }
 
@@ -52,25 +52,25 @@ export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIn
     for (const { id, fields } of documents) insert.run(id, ...fields.map((terms) => terms.join(' ')));
   })();
   const weights = FIELD_WEIGHTS.map((weight, at) => `when 'f${at}' then ${weight}`).join(' ');
-  const select = sqlite.prepare<[string, string, string, number], { id: number }>(
+  const select = sqlite.prepare<[string, string, string, number], { id: number; score: number }>(
     `with hits as (
        select p.doc as id, max((t.value ->> 2) * case p.col ${weights} end) as score
        from json_each(?) t join postings p on p.term = t.value ->> 0
        where p.doc in (select value from json_each(?))
        group by p.doc, t.value ->> 1
      ), favoured as materialized (select value ->> 0 as id, value ->> 1 as factor from json_each(?))
-     select hits.id from hits left join favoured on favoured.id = hits.id
-     group by hits.id order by round(sum(score) * coalesce(factor, 1), 4) desc, hits.id limit ?`,
+     select hits.id, round(sum(score) * coalesce(factor, 1), 4) as score
+     from hits left join favoured on favoured.id = hits.id
+     group by hits.id order by 2 desc, hits.id limit ?`,
   );
   return {
     search({ terms, among, favoured, limit }) {
-      const rows = select.all(
+      return select.all(
         JSON.stringify(terms.map(({ term, group, weight }) => [term, group, weight])),
         JSON.stringify(among),
         JSON.stringify([...favoured]),
         limit,
       );
-      return rows.map(({ id }) => id);
     },
     close: () => void sqlite.close(),
   };

@@ -1,41 +1,92 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Catalog } from '../../src/connectors/catalog.ts';
 
-/** A request of a person, and the actions that would fulfil it: `connectorId.actionId`, `*` for any connector. */
+/**
+ * A request of a person, and for each of its steps the actions that would fulfil it: `connectorId.actionId`, `*` for
+ * any connector.
+ */
 export interface Intent {
   say: string;
-  right: string[];
+  steps: string[][];
 }
 
-/** The result of a set of intents. */
+/** A request of requests.yaml. `held out` requests are never looked at while the search is tuned. */
+export interface Request extends Intent {
+  language: string;
+  kind: string;
+  set: 'tuning' | 'held out';
+}
+
+/** An intent, what the search found, and how it fared. */
+export interface Outcome<T extends Intent = Intent> {
+  intent: T;
+  found: string[];
+  /** The first hit fulfils a step. */
+  first: boolean;
+  /** Each step has a hit among the first five. */
+  firstFive: boolean;
+}
+
+/** The result of a set of intents, as fractions. */
 export interface Figure {
   intents: number;
-  /** Fraction with a right action in the first place, and among the first five. */
   first: number;
   firstFive: number;
-  missed: { say: string; right: string[]; found: string[] }[];
 }
 
 const FIRST = 5;
 const answered = z.object({
   actions: z.array(z.object({ connectorId: z.string(), actionId: z.string() })),
 });
+const right = z.array(z.string()).min(1);
 
 /**
  * Returns the intents in odd places, which may be used to tune the search, and those in even places, which may not.
  */
 export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
-  const text = readFileSync(new URL('intents.yaml', import.meta.url), 'utf8');
-  const all = Object.entries(z.record(z.string(), z.array(z.string()).min(1)).parse(parse(text))).map(
-    ([say, right]) => ({ say, right }),
+  const all = Object.entries(z.record(z.string(), right).parse(parse(readData('intents.yaml')))).map(
+    ([say, actions]) => ({ say, steps: [actions] }),
   );
   return {
     tuned: all.filter((_, at) => at % 2 === 0),
     heldOut: all.filter((_, at) => at % 2 === 1),
   };
+}
+
+/** Returns the requests in five languages, each in the set that the hash of its sentence decides. */
+export function readRequests(): Request[] {
+  const file = z
+    .record(z.string(), z.record(z.string(), z.record(z.string(), z.union([right, z.array(right).min(2)]))))
+    .parse(parse(readData('requests.yaml')));
+  return Object.entries(file).flatMap(([language, kinds]) =>
+    Object.entries(kinds).flatMap(([kind, requests]) =>
+      Object.entries(requests).map(([say, actions]) => ({
+        say,
+        steps: stepsOf(actions),
+        language,
+        kind,
+        set: setOf(say),
+      })),
+    ),
+  );
+}
+
+function readData(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+function stepsOf(actions: (string | string[])[]): string[][] {
+  const steps = actions.filter((one) => Array.isArray(one));
+  return steps.length > 0 ? steps : [actions.filter((one) => typeof one === 'string')];
+}
+
+function setOf(say: string): Request['set'] {
+  const [byte = 0] = createHash('sha256').update(say).digest();
+  return byte % 2 === 0 ? 'tuning' : 'held out';
 }
 
 /** Returns the first five results of a search: `connectorId.actionId`, best first. Rejects when the search fails. */
@@ -51,30 +102,39 @@ export function askTool(client: Client): Ask {
 }
 
 /** Searches for every intent. */
-export async function evaluate(ask: Ask, intents: Intent[]): Promise<Figure> {
-  const fared = [];
+export async function evaluate<T extends Intent>(ask: Ask, intents: readonly T[]): Promise<Outcome<T>[]> {
+  const outcomes = [];
   for (const intent of intents) {
     const found = await ask(intent.say);
-    fared.push({ ...intent, found, place: found.findIndex((name) => isRight(name, intent)) });
+    const { steps } = intent;
+    outcomes.push({
+      intent,
+      found,
+      first: steps.some((step) => found.slice(0, 1).some((name) => isRight(name, step))),
+      firstFive: steps.every((step) => found.some((name) => isRight(name, step))),
+    });
   }
+  return outcomes;
+}
+
+export function figureOf(outcomes: readonly Outcome[]): Figure {
   return {
-    intents: intents.length,
-    first: fared.filter(({ place }) => place === 0).length / intents.length,
-    firstFive: fared.filter(({ place }) => place >= 0).length / intents.length,
-    missed: fared.filter(({ place }) => place < 0).map(({ say, right, found }) => ({ say, right, found })),
+    intents: outcomes.length,
+    first: outcomes.filter(({ first }) => first).length / outcomes.length,
+    firstFive: outcomes.filter(({ firstFive }) => firstFive).length / outcomes.length,
   };
 }
 
 /** Returns right actions that no connector has, because the intents must match the catalogue. */
-export function unknownActions(catalog: Catalog, intents: Intent[]): string[] {
+export function unknownActions(catalog: Catalog, intents: readonly Intent[]): string[] {
   const all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
   return intents
-    .flatMap(({ right }) => right)
-    .filter((name) => !all.some((action) => isRight(nameOf(action), { say: '', right: [name] })));
+    .flatMap(({ steps }) => steps.flat())
+    .filter((name) => !all.some((action) => isRight(nameOf(action), [name])));
 }
 
-function isRight(name: string, { right }: Intent): boolean {
-  return right.includes(name) || right.includes(`*.${name.split('.')[1]}`);
+function isRight(name: string, actions: readonly string[]): boolean {
+  return actions.includes(name) || actions.includes(`*.${name.split('.')[1]}`);
 }
 
 function nameOf({ connectorId, actionId }: { connectorId: string; actionId: string }): string {

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
-import { askTool, evaluate, readIntents, unknownActions } from '../eval/evaluate.ts';
+import { askTool, evaluate, figureOf, readIntents, readRequests, unknownActions } from '../eval/evaluate.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { refusals, resultFaults } from '../support/model-apis.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -83,8 +83,21 @@ test('the first five results hold the right action for 90 % of the queries', asy
   const { tuned, heldOut } = readIntents();
   expect(unknownActions(service.context.catalog, [...tuned, ...heldOut])).toEqual([]);
   expect(tuned.length + heldOut.length).toBeGreaterThanOrEqual(150);
-  expect((await evaluate(askTool(client), tuned)).firstFive).toBeGreaterThanOrEqual(0.9);
-  expect((await evaluate(askTool(client), heldOut)).firstFive).toBeGreaterThanOrEqual(0.9);
+  const ask = askTool(client);
+  expect(figureOf(await evaluate(ask, tuned)).firstFive).toBeGreaterThanOrEqual(0.9);
+  expect(figureOf(await evaluate(ask, heldOut)).firstFive).toBeGreaterThanOrEqual(0.9);
+});
+
+test.each([
+  ['en', 0.85],
+  ['de', 0.8],
+  ['fr', 0.8],
+  ['es', 0.8],
+  ['pt', 0.8],
+])('the first five results hold the right action for held-out requests in %s', async (language, least) => {
+  const requests = readRequests().filter((one) => one.language === language && one.set === 'held out');
+  expect(unknownActions(service.context.catalog, requests)).toEqual([]);
+  expect(figureOf(await evaluate(askTool(client), requests)).firstFive).toBeGreaterThanOrEqual(least);
 });
 
 test('a hit with an unreadable schema does not affect other hits', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const found = async (query: string, allowed = all, limit = 5) =>
   (await search('development', { query, allowed, limit })).map(
-    ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
+    ({ action: { connectorId, actionId } }) => `${connectorId}.${actionId}`,
   );
 
 describe('a query', () => {
@@ -29,6 +29,52 @@ describe('a query', () => {
     ['Zoom-Sitzung: meeting löschen delete', 'zoom.delete_meeting'],
   ])('%j finds %s', async (query, action) => {
     expect(await found(query)).toContain(action);
+  });
+
+  test.each([
+    ['Rechnung für die Firma Meier in Xero anlegen', 'xero.create_invoice'],
+    ['Rembourser le paiement dans Stripe', 'stripe.create_refund'],
+    ['Envía un correo con Gmail', 'gmail.send_message'],
+    ['Quem participou da reunião de ontem no Zoom?', 'zoom.list_past_participants'],
+    ['loeschen: Datei in Dropbox', 'dropbox.delete'],
+    ['updte the pirce of a prodcut in shopify', 'shopify.update_product'],
+    ['drop a line in #ops that the server is back', 'slack.send_message'],
+  ])('%j in other words finds %s', async (query, action) => {
+    expect(await found(query)).toContain(action);
+  });
+
+  test('with a negated state finds reading actions first', async () => {
+    expect((await found('Xero invoices that are not paid'))[0]).toBe('xero.list_invoices');
+    expect((await found('Shopify orders that have not been shipped'))[0]).toMatch(/^shopify\.list_/);
+  });
+
+  test('with a refused order finds what the user wants instead', async () => {
+    expect((await found('do not send it, just write a draft in Outlook'))[0]).toBe(
+      'microsoft-outlook.create_draft',
+    );
+  });
+
+  test('with several steps finds an action for each, numbered', async () => {
+    const hits = await search('development', {
+      query: 'cancel the Stripe subscription, then refund her last charge and post a message in Slack',
+      allowed: all,
+      limit: 3,
+    });
+    expect(hits.map(({ step, action }) => [step, `${action.connectorId}.${action.actionId}`])).toEqual([
+      [1, 'stripe.cancel_subscription'],
+      [2, 'stripe.create_refund'],
+      [3, 'slack.send_message'],
+    ]);
+  });
+
+  test('without an app ranks connected apps first among equals', async () => {
+    const [first] = await search('development', {
+      query: 'create a customer',
+      allowed: all,
+      limit: 1,
+      connected: new Set(['woocommerce']),
+    });
+    expect(first?.action.connectorId).toBe('woocommerce');
   });
 
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(

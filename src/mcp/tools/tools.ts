@@ -94,10 +94,10 @@ const searchActions = tool({
     const allowed = among
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
-    const found = await scope.searchActions(scope.grant.environment, { query, allowed, limit });
     const connected = await connectedTo(scope);
+    const found = await scope.searchActions(scope.grant.environment, { query, allowed, limit, connected });
     return {
-      actions: found.map((action) => hitOf(scope, action, connected)),
+      actions: found.map(({ action }) => hitOf(scope, action, connected)),
       ...(found.length === 0 ? { next: 'Search with other words, or see list_connectors_svc.' } : {}),
     };
   },

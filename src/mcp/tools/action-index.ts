@@ -1,0 +1,136 @@
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import { parametersOf } from '../../connectors/parameters.ts';
+import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../store/search-index.ts';
+import { appsOf, wordsOfNamed, type App } from './named-apps.ts';
+import { conceptTerm } from './language.ts';
+import { createSpelling } from './spelling.ts';
+import type { KnownTerms } from './query.ts';
+import { parseText, vocabularyOf, type Part } from './vocabulary.ts';
+
+/** Traits that rank an action, apart from the terms of the index. */
+export interface Traits {
+  /** The words of its name, each with its synonyms. */
+  name: readonly (readonly string[])[];
+  /** Its kinds of work, as terms. */
+  works: ReadonlySet<string>;
+  isList: boolean;
+}
+
+/** The index of the actions of an environment. */
+export interface ActionIndex {
+  version: number;
+  index: SearchIndex;
+  ids: ReadonlyMap<Action, number>;
+  actions: readonly Action[];
+  /** Every term of the index, with the number of actions that have it. */
+  counts: ReadonlyMap<string, number>;
+  apps: readonly App[];
+  known: KnownTerms;
+}
+
+export function buildIndex(connectors: readonly Connector[], version: number): ActionIndex {
+  const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
+  const documents = connectors
+    .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
+    .map((fields, id) => ({ id, fields }));
+  const counts = new Map<string, number>();
+  for (const { fields } of documents) {
+    for (const term of new Set(fields.flat())) counts.set(term, (counts.get(term) ?? 0) + 1);
+  }
+  const ids = new Map(actions.map((action, id) => [action, id]));
+  const apps = appsOf(connectors, ids);
+  return {
+    version,
+    index: createSearchIndex(documents),
+    ids,
+    actions,
+    counts,
+    apps,
+    known: {
+      isTerm: (term) => counts.has(term),
+      appWords: (words) => wordsOfNamed(words, apps),
+      correct: createSpelling(vocabularyOf().lexicons, counts.keys()),
+    },
+  };
+}
+
+/** Computing these is most of the build. They stay valid for the life of the connector. */
+const knownFields = new WeakMap<Action, SearchDocument['fields']>();
+const knownTraits = new WeakMap<Action, Traits>();
+
+/** Returns the searched fields of an action: name and app, synonyms, description, parameters. */
+export function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
+  const known = knownFields.get(action);
+  if (known) return known;
+  const title = parseText(`${action.name}. ${action.actionId}`);
+  const app = parseText(`${connector.name}. ${connector.connectorId}`);
+  const synonyms = parseText(action.definition.synonyms.join('. '));
+  const description = parseText(action.description);
+  const parameters = parseText(
+    parametersOf(action.definition)
+      .map(({ name }) => name)
+      .join('. '),
+  );
+  const fields: SearchDocument['fields'] = [
+    unique([...title.stems, ...app.stems]),
+    unique([
+      ...synonyms.stems,
+      ...title.concepts.filter(isThing),
+      ...conceptsOf(action, synonyms.parts),
+      ...worksOf(action),
+    ]),
+    unique([...description.stems, ...description.concepts]),
+    unique(parameters.stems),
+  ];
+  knownFields.set(action, fields);
+  return fields;
+}
+
+/** Returns the traits of an action, which are computed when a search finds it first. */
+export function traitsOf(action: Action): Traits {
+  const known = knownTraits.get(action);
+  if (known) return known;
+  const { works } = vocabularyOf();
+  const title = parseText(action.actionId);
+  const synonyms = parseText(action.definition.synonyms.join('. '));
+  const traits: Traits = {
+    name: title.parts.filter(({ empty }) => !empty).map(({ words, concepts }) => [...words, ...concepts]),
+    works: new Set(
+      [...worksOf(action), ...conceptsOf(action, synonyms.parts)].filter((concept) => works.has(concept)),
+    ),
+    isList: action.list,
+  };
+  knownTraits.set(action, traits);
+  return traits;
+}
+
+/** Returns the kinds of work of an action, as terms: those of the verb that its id begins with, and of its effect. */
+function worksOf(action: Action): string[] {
+  const [verb = ''] = action.actionId.split('_');
+  const { works } = vocabularyOf();
+  return [
+    ...parseText(verb).concepts.filter((concept) => works.has(concept)),
+    ...kindsOf(action).map(conceptTerm),
+  ];
+}
+
+/** Returns the concepts of synonyms. An action that reads does no other work: its `open mail` creates nothing. */
+function conceptsOf({ effect }: Action, parts: readonly Part[]): string[] {
+  const concepts = parts.flatMap((part) => part.concepts);
+  return effect === 'read' ? concepts.filter(isThing) : concepts;
+}
+
+function isThing(concept: string): boolean {
+  return vocabularyOf().things.has(concept);
+}
+
+/** Returns the kinds of work of an action by its effect and method, independent of its name. */
+function kindsOf({ effects: [effect], list, method }: Action): string[] {
+  if (effect === 'read') return list ? ['read', 'list'] : ['read'];
+  if (effect === 'destructive') return ['delete'];
+  return method === 'PUT' || method === 'PATCH' ? ['update'] : [];
+}
+
+function unique(terms: readonly string[]): string[] {
+  return [...new Set(terms)];
+}

@@ -1,0 +1,186 @@
+import { stemOf, wordsOf } from '../../lib/words.ts';
+
+/** The words of a language for the search of actions. */
+export interface Language {
+  /**
+   * Words for the same thing, a line for each concept: `name: entry, entry`. An entry is a word or a phrase. A word
+   * with `*` at its end matches every word that begins so, and other words may stand at `…`.
+   */
+  things: string;
+  /** Words for the kinds of work, in the same form. */
+  work: string;
+  /** Words without meaning for a search. */
+  empty: string;
+  /** Words that negate what follows. */
+  not: string;
+  /** Words between two steps of a request. */
+  and: string;
+  /** Words that begin a further step, also one without a verb. */
+  further: string;
+  /** Words after a negated step that begin the wanted one. */
+  but: string;
+  /** Words that begin the content of a message: `tell Ada that …`. */
+  content: string;
+}
+
+/** A word of a text, in lower case and without accents. */
+export interface Token {
+  word: string;
+  stem: string;
+}
+
+interface PhraseWord {
+  text: string;
+  isPrefix: boolean;
+}
+
+export interface Phrase {
+  words: readonly PhraseWord[];
+  /** Other words may stand between them. */
+  gapped: boolean;
+  /** Terms of the index. */
+  concepts: string[];
+}
+
+/** A language in the form that is searched. */
+export interface Lexicon {
+  /** English words are compared by their stems, those of other languages as they are. */
+  byStem: boolean;
+  /** Phrases by their first word. */
+  exact: ReadonlyMap<string, readonly Phrase[]>;
+  /** Phrases by their first word, where that is a beginning of words. */
+  prefixes: ReadonlyMap<string, readonly Phrase[]>;
+  empty: ReadonlySet<string>;
+  not: ReadonlySet<string>;
+  and: ReadonlySet<string>;
+  further: ReadonlySet<string>;
+  but: ReadonlySet<string>;
+  content: ReadonlySet<string>;
+}
+
+/** Words that may stand in the gap of a phrase: `take the old mug off`. */
+const MAX_GAP = 6;
+/** A shorter beginning of a word says too little. */
+const MIN_PREFIX = 2;
+
+/** Returns the words of a text. */
+export function tokensOf(text: string): Token[] {
+  return wordsOf(text.replaceAll('ß', 'ss')).map((word) => ({ word, stem: stemOf(word) }));
+}
+
+/** Returns a concept as a term of the index. Stems have no underscore, so the two cannot collide. */
+export function conceptTerm(name: string): string {
+  return `c_${wordsOf(name).join('_')}`;
+}
+
+export function lexiconOf(language: Language, byStem: boolean): Lexicon {
+  const byText = new Map<string, Phrase>();
+  for (const line of `${language.things}${language.work}`.split('\n')) {
+    const [name, list] = line.split(': ');
+    if (!name || !list) continue;
+    for (const entry of list.split(', ')) {
+      const phrase = phraseOf(entry, byStem);
+      const key = JSON.stringify(phrase);
+      const known = byText.get(key) ?? { ...phrase, concepts: [] };
+      known.concepts.push(conceptTerm(name));
+      byText.set(key, known);
+    }
+  }
+  const phrases = [...byText.values()];
+  return {
+    byStem,
+    exact: byFirst(phrases.filter(({ words }) => words[0]?.isPrefix === false)),
+    prefixes: byFirst(phrases.filter(({ words }) => words[0]?.isPrefix === true)),
+    empty: wordSet(language.empty),
+    not: wordSet(language.not),
+    and: wordSet(`${language.and} ${language.further}`),
+    further: wordSet(language.further),
+    but: wordSet(language.but),
+    content: wordSet(language.content),
+  };
+}
+
+function phraseOf(entry: string, byStem: boolean): Omit<Phrase, 'concepts'> {
+  const words = entry
+    .split(/[ …]+/)
+    .filter((text) => text !== '')
+    .map((text) => ({ text, isPrefix: text.endsWith('*') }))
+    .map(({ text, isPrefix }) => ({
+      text: isPrefix ? text.slice(0, -1) : byStem ? stemOf(text) : text,
+      isPrefix,
+    }));
+  return { words, gapped: entry.includes('…') };
+}
+
+function byFirst(phrases: readonly Phrase[]): Map<string, Phrase[]> {
+  return Map.groupBy(phrases, ({ words }) => words[0]?.text ?? '');
+}
+
+function wordSet(words: string): Set<string> {
+  return new Set(words.split(' '));
+}
+
+/** A phrase and the positions of its words. */
+export interface Match {
+  phrase: Phrase;
+  positions: readonly number[];
+}
+
+/**
+ * Returns the best phrase that begins at a position: the one with most words, then an exact one, then the longest
+ * beginning. Words in `used` belong to another phrase.
+ */
+export function matchAt(
+  lexicon: Lexicon,
+  tokens: readonly Token[],
+  { at, used }: { at: number; used: ReadonlySet<number> },
+): Match | undefined {
+  const token = tokens[at];
+  if (!token) return undefined;
+  let best: Match | undefined;
+  for (const phrase of candidates(lexicon, token)) {
+    const positions = positionsOf(lexicon, phrase, { tokens, at });
+    if (!positions || positions.some((place) => used.has(place))) continue;
+    if (positions.length > (best?.positions.length ?? 0)) best = { phrase, positions };
+  }
+  if (best?.positions.length !== 1) return best;
+  // `not` has the stem of `note`, and a beginning such as `desd*` may match a small word.
+  const isSmall =
+    lexicon.not.has(token.word) || (best.phrase.words[0]?.isPrefix && lexicon.empty.has(token.word));
+  return isSmall ? undefined : best;
+}
+
+function candidates(lexicon: Lexicon, token: Token): Phrase[] {
+  const key = lexicon.byStem ? token.stem : token.word;
+  const found = [...(lexicon.exact.get(key) ?? [])];
+  for (let length = token.word.length; length >= MIN_PREFIX && lexicon.prefixes.size > 0; length -= 1)
+    found.push(...(lexicon.prefixes.get(token.word.slice(0, length)) ?? []));
+  return found;
+}
+
+function positionsOf(
+  lexicon: Lexicon,
+  { words, gapped }: Phrase,
+  { tokens, at }: { tokens: readonly Token[]; at: number },
+): number[] | undefined {
+  const positions: number[] = [];
+  let next = at;
+  for (const word of words) {
+    const end = next + (gapped && positions.length > 0 ? MAX_GAP : 0);
+    let place = next;
+    while (place <= end && !isWord(lexicon, word, tokens[place])) {
+      if (lexicon.and.has(tokens[place]?.word ?? '')) return undefined;
+      place += 1;
+    }
+    if (place > end) return undefined;
+    positions.push(place);
+    next = place + 1;
+  }
+  return positions;
+}
+
+function isWord({ byStem }: Lexicon, { text, isPrefix }: PhraseWord, token: Token | undefined): boolean {
+  if (!token) return false;
+  if (isPrefix) return token.word.startsWith(text);
+  return (byStem ? token.stem : token.word) === text;
+}

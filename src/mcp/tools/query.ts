@@ -1,0 +1,327 @@
+import { stemOf } from '../../lib/words.ts';
+import { conceptTerm, tokensOf, type Lexicon, type Token } from './language.ts';
+import type { Correct } from './spelling.ts';
+import { partsOf, vocabularyOf, type Part } from './vocabulary.ts';
+
+/** A term that a step asks for. Terms with the same `group` are synonyms. */
+export interface WantedTerm {
+  term: string;
+  group: number;
+  weight: number;
+}
+
+/** One step of a request, such as `find the unpaid invoices`. */
+export interface Step {
+  terms: WantedTerm[];
+  /** Stems and concepts of all words, which may name an app. */
+  words: ReadonlySet<string>;
+  /** Kinds of work that it asks for, as terms. */
+  works: ReadonlySet<string>;
+  /** Whether it only reads, because it negates: `invoices that are not paid`. */
+  reads: boolean;
+  /** Whether it names a thing, such as an invoice. */
+  hasThing: boolean;
+}
+
+/** Parts of the index that explain the words of a query. */
+export interface KnownTerms {
+  isTerm(stem: string): boolean;
+  correct: Correct;
+  /** Returns those words and concepts that name an app. */
+  appWords(words: ReadonlySet<string>): ReadonlySet<string>;
+}
+
+/** Limits for one query: words that are looked up, unknown words that are corrected, and steps. */
+const MAX_WORDS = 50;
+const MAX_CORRECTED = 8;
+const MAX_STEPS = 4;
+/** Weight of a synonym, relative to the word itself. */
+const CONCEPT_WEIGHT = 0.8;
+/** Weight of a single word of a phrase, relative to the phrase. */
+const PART_WEIGHT = 0.4;
+/** Weight of reading for a step without a kind of work. */
+const READ_WEIGHT = 0.5;
+/** Weight of a corrected word, of what a negation is about, and of the content of a message. */
+const CORRECTED_WEIGHT = 0.8;
+const NEGATED_WEIGHT = 0.5;
+const CONTENT_WEIGHT = 0.25;
+/** Weight of the things of the step before, for a step that names none. */
+const EARLIER_WEIGHT = 0.5;
+/** Weight of things after the first one of a step, of the people who get a message, and of an app's name. */
+const LATER_WEIGHT = 0.8;
+const PEOPLE_WEIGHT = 0.5;
+const APP_WEIGHT = 0.5;
+/** Words after a negation that it is about. */
+const NEGATED_WORDS = 5;
+
+const LOOKS = new Set(['read', 'list', 'search', 'download'].map(conceptTerm));
+const READ = conceptTerm('read');
+const NEW = conceptTerm('new');
+const TALKS = new Set(['send', 'reply', 'comment', 'forward', 'message'].map(conceptTerm));
+const PEOPLE = new Set(['customer', 'supplier', 'contact', 'company', 'user', 'bank'].map(conceptTerm));
+/** The name of a channel in the text: `#ops`, not `#12`. */
+const CHANNEL = /(^|\s)#(?=\p{L})/gu;
+/** A name such as `QuickBooks`, which holds other words. */
+const CAMEL_CASE = /\p{L}*\p{Ll}\p{Lu}\p{L}*/gu;
+const ELISION = /(^|[\s(«"])(c|d|j|l|m|n|s|t|qu|jusqu|lorsqu)['’](?=\p{L})/giu;
+
+/** A word or phrase of a clause, with its role. */
+interface Role extends Part {
+  things: readonly string[];
+  /** Kinds of work that are asked for. */
+  works: readonly string[];
+  weight: number;
+}
+
+interface Clause {
+  roles: Role[];
+  /** Begins with a negated order: `do not send it`. */
+  refused: boolean;
+  /** Begins with a word such as `then`. */
+  further: boolean;
+  negates: boolean;
+}
+
+/** Returns the steps of a query, in their order. A query without a word that is searched has none. */
+export function readQuery(query: string, known: KnownTerms): Step[] {
+  const chunks = query
+    .replaceAll(ELISION, '$1$2 ')
+    .replaceAll(CAMEL_CASE, (name) => (known.isTerm(stemOf(name.toLowerCase())) ? name.toLowerCase() : name))
+    .replaceAll(CHANNEL, '$1 channel ')
+    .split(/[,;.!?\n]+(?=\s|$)/u)
+    .map(tokensOf);
+  const order = languagesOf(chunks.flat());
+  let left = MAX_CORRECTED;
+  let words = MAX_WORDS;
+  const clauses = chunks.flatMap((chunk) => {
+    const tokens = chunk.slice(0, words);
+    words -= tokens.length;
+    const { parts, corrected } = spelt(tokens, order, { known, most: left });
+    left -= corrected.size;
+    return clausesOf(parts, { order, corrected });
+  });
+  return stepsOf(withoutRefused(clauses), known);
+}
+
+/** Returns the languages, the most likely one first, then English. */
+function languagesOf(tokens: readonly Token[]): Lexicon[] {
+  const { lexicons, english } = vocabularyOf();
+  const scored = lexicons.map((lexicon) => ({ lexicon, score: likelihood(lexicon, tokens) }));
+  scored.sort((a, b) => b.score - a.score);
+  const first = scored[0]?.lexicon ?? english;
+  const others = scored.map(({ lexicon }) => lexicon).filter((one) => one !== first && one !== english);
+  return [...new Set([first, english, ...others])];
+}
+
+function likelihood(lexicon: Lexicon, tokens: readonly Token[]): number {
+  const { empty, not, and } = lexicon;
+  const small = tokens.filter(({ word }) => empty.has(word) || not.has(word) || and.has(word));
+  const parts = partsOf(tokens, [lexicon]).filter((part) => part.concepts.length > 0 && !part.empty);
+  return small.length + 0.6 * parts.length;
+}
+
+/** Returns the parts with unknown words corrected, and the positions of those words. */
+function spelt(
+  tokens: readonly Token[],
+  order: readonly Lexicon[],
+  { known, most }: { known: KnownTerms; most: number },
+): { parts: Part[]; corrected: ReadonlySet<number> } {
+  const isTerm = (stem: string) => known.isTerm(stem);
+  const parts = partsOf(tokens, order, isTerm);
+  const better = [...tokens];
+  const corrected = new Set<number>();
+  const [preferred = vocabularyOf().english] = order;
+  for (const { known: isKnown, positions } of parts) {
+    const [at = 0] = positions;
+    if (isKnown || corrected.size >= most) continue;
+    const token = known.correct(tokens[at]?.word ?? '', preferred);
+    if (!token) continue;
+    better[at] = token;
+    corrected.add(at);
+  }
+  return { parts: corrected.size === 0 ? parts : partsOf(better, order, isTerm), corrected };
+}
+
+/** Splits the parts at words such as `and`, and finds what negations and messages are about. */
+function clausesOf(
+  parts: readonly Part[],
+  { order, corrected }: { order: readonly Lexicon[]; corrected: ReadonlySet<number> },
+): Clause[] {
+  const languages = order.slice(0, 2);
+  const has = (kind: 'not' | 'and' | 'further' | 'content', part: Part) =>
+    part.empty &&
+    part.concepts.length === 0 &&
+    part.words.some((word) => languages.some((language) => language[kind].has(word)));
+  let clause: Clause = { roles: [], refused: false, further: false, negates: false };
+  const clauses = [clause];
+  let negated = 0;
+  let talks = false;
+  let inContent = false;
+  for (const part of parts) {
+    if (has('and', part) && !inContent) {
+      const further = has('further', part) || (clause.further && clause.roles.length === 0);
+      clause = { roles: [], refused: false, further, negates: false };
+      clauses.push(clause);
+      negated = 0;
+      talks = false;
+      continue;
+    }
+    inContent ||= has('content', part) && talks;
+    if (has('not', part) && !inContent) {
+      clause.refused ||= !clause.roles.some(({ things }) => things.length > 0);
+      clause.negates = true;
+      negated = NEGATED_WORDS;
+    }
+    talks ||= part.concepts.some((concept) => TALKS.has(concept));
+    const isCorrected = part.positions.some((place) => corrected.has(place));
+    const mutedWeight = inContent ? CONTENT_WEIGHT : negated > 0 ? NEGATED_WEIGHT : 0;
+    clause.roles.push(roleOf(part, mutedWeight || (isCorrected ? CORRECTED_WEIGHT : 1), mutedWeight > 0));
+    negated -= 1;
+  }
+  return clauses.filter(({ roles }) => roles.length > 0).map(withoutNouns);
+}
+
+function roleOf(part: Part, weight: number, isMuted: boolean): Role {
+  const { things, works } = vocabularyOf();
+  const isNoun = part.isPlural && part.concepts.some((concept) => things.has(concept));
+  return {
+    ...part,
+    things: part.empty ? [] : part.concepts.filter((concept) => things.has(concept)),
+    works: isMuted || isNoun ? [] : part.concepts.filter((concept) => works.has(concept)),
+    weight,
+  };
+}
+
+/**
+ * Reads a word such as `file` or `issue` as a thing, unless it begins the clause or is its only kind of work. `new` asks
+ * to create something only where the clause names no other work.
+ */
+function withoutNouns(clause: Clause): Clause {
+  const { roles } = clause;
+  const first = roles.find(({ empty }) => !empty);
+  const isNoun = ({ things, works }: Role) =>
+    works.length > 0 && things.some((thing) => !works.includes(thing));
+  const isOrder = (role: Role) => role.works.length > 0 && !role.works.includes(NEW);
+  const hasOrder = roles.some((role) => isOrder(role) && (role === first || !isNoun(role)));
+  const worksIn = (role: Role) => {
+    if (role.works.includes(NEW)) return roles.some(isOrder) ? [] : [conceptTerm('create')];
+    return hasOrder && role !== first && isNoun(role) && !isTalk(role) ? [] : role.works;
+  };
+  return { ...clause, roles: roles.map((role) => ({ ...role, works: worksIn(role) })) };
+}
+
+function isTalk({ works }: Role): boolean {
+  return works.some((work) => TALKS.has(work));
+}
+
+/** Removes what the user does not want: `do not send it, only write a draft`. */
+function withoutRefused(clauses: readonly Clause[]): Clause[] {
+  const wanted = clauses.filter(
+    ({ refused, roles }) => !refused && (worksOf(roles).length > 0 || hasThing(roles)),
+  );
+  return wanted.length === 0 ? [...clauses] : clauses.filter(({ refused }) => !refused);
+}
+
+function worksOf(roles: readonly Role[]): string[] {
+  return roles.flatMap(({ works }) => works);
+}
+
+/** Returns the kinds of work that decide: the first order, or all where a question comes first. */
+function decisive(roles: readonly Role[]): string[] {
+  const first = roles.find(({ works }) => works.length > 0)?.works ?? [];
+  return first.every((work) => work === READ) ? worksOf(roles) : [...first];
+}
+
+function hasThing(roles: readonly Role[]): boolean {
+  return roles.some(({ things }) => things.length > 0);
+}
+
+function stepsOf(clauses: readonly Clause[], known: KnownTerms): Step[] {
+  const steps: Clause[] = [];
+  for (const clause of clauses) {
+    const last = steps.at(-1);
+    const works = worksOf(clause.roles);
+    const isOwn = clause.further ? hasThing(clause.roles) : works.some((work) => !LOOKS.has(work));
+    if (!last || (isOwn && hasObject(last, known) && steps.length < MAX_STEPS)) {
+      steps.push({ ...clause, roles: [...clause.roles] });
+      continue;
+    }
+    last.roles.push(...clause.roles);
+    last.negates ||= clause.negates;
+  }
+  return steps
+    .map((step, at) => stepOf(step, steps[at - 1]?.roles ?? [], known))
+    .filter(({ terms }) => terms.length > 0);
+}
+
+/** Returns whether the words say more than a kind of work. */
+function hasObject({ roles }: Clause, known: KnownTerms): boolean {
+  return (
+    worksOf(roles).length > 0 &&
+    (hasThing(roles) || roles.some(({ empty, words }) => !empty && words.some((word) => known.isTerm(word))))
+  );
+}
+
+function stepOf({ roles, negates }: Clause, before: readonly Role[], known: KnownTerms): Step {
+  const words = new Set(roles.flatMap((role) => [...role.words, ...role.concepts]));
+  const appWords = known.appWords(words);
+  const isApp = (role: Role) => [...role.words, ...role.things].some((word) => appWords.has(word));
+  const objects = roles.filter((role) => role.things.length > 0 && !isApp(role));
+  const ownWorks = decisive(roles);
+  const earlier = objects.length > 0 ? [] : before.filter(({ things }) => things.length > 0);
+  const works = ownWorks.length > 0 ? ownWorks : negates ? [] : decisive(before);
+  const talks = works.some((work) => TALKS.has(work));
+  const weighted = [
+    ...roles.map((role) => {
+      const isPerson = talks && role.things.some((thing) => PEOPLE.has(thing));
+      const isLater = objects.indexOf(role) > 0 && role.works.length === 0;
+      const factor =
+        isApp(role) && role.things.length > 0
+          ? APP_WEIGHT
+          : isPerson
+            ? PEOPLE_WEIGHT
+            : isLater
+              ? LATER_WEIGHT
+              : 1;
+      return { ...role, weight: role.weight * factor };
+    }),
+    ...earlier.map((role) => ({ ...role, works: [], weight: role.weight * EARLIER_WEIGHT })),
+  ];
+  const terms = termsOf(weighted, known);
+  if (ownWorks.length === 0 && terms.length > 0) {
+    const more = works.length > 0 ? works : [READ];
+    terms.push(
+      ...more
+        .map((term) => ({ term, group: -1, weight: READ_WEIGHT }))
+        .filter(({ term }) => known.isTerm(term)),
+    );
+  }
+  return {
+    terms,
+    words,
+    works: new Set(works),
+    reads: works.length === 0 && negates,
+    hasThing: hasThing(weighted),
+  };
+}
+
+function termsOf(roles: readonly Role[], known: KnownTerms): WantedTerm[] {
+  const terms: WantedTerm[] = [];
+  let group = 0;
+  const add = (term: string, weight: number) => {
+    if (known.isTerm(term)) terms.push({ term, group, weight });
+  };
+  for (const { words, things, works, empty, weight } of roles) {
+    for (const word of empty ? [] : words) {
+      add(word, weight * (words.length > 1 ? PART_WEIGHT : 1));
+      if (words.length > 1) group += 1;
+    }
+    for (const thing of things) add(thing, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1));
+    if (things.length > 0) group += 1;
+    for (const work of works) {
+      if (!things.includes(work)) add(work, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1));
+    }
+    group += 1;
+  }
+  return terms;
+}

@@ -1,0 +1,124 @@
+import type { Lexicon, Token } from './language.ts';
+import { stemOf } from '../../lib/words.ts';
+
+/** A word that a misspelt one may stand for. */
+interface Candidate {
+  text: string;
+  /** Whether it is a beginning of words. */
+  isPrefix: boolean;
+  /** Smaller is better among equally near candidates. */
+  rank: number;
+}
+
+/** Corrects words that neither the languages nor the index know. */
+export type Correct = (word: string, preferred: Lexicon) => Token | undefined;
+
+/** Shorter words have too many neighbours. */
+const MIN_LENGTH = 4;
+/** A word of this length may have two wrong letters. */
+const LONG = 8;
+/** The ending of a word that may follow its known beginning. */
+const MAX_ENDING = 5;
+
+/** Returns the correction by the words of the preferred and the other languages, and by the terms of the index. */
+export function createSpelling(lexicons: readonly Lexicon[], terms: Iterable<string>): Correct {
+  const byLetter = new Map<string, Candidate[]>();
+  const add = (text: string, isPrefix: boolean, rank: number) => {
+    if (text.length < MIN_LENGTH - Number(!isPrefix) || /\d|_/.test(text)) return;
+    const letter = text.charAt(0);
+    const others = byLetter.get(letter);
+    if (others) others.push({ text, isPrefix, rank });
+    else byLetter.set(letter, [{ text, isPrefix, rank }]);
+  };
+  for (const [rank, { exact, prefixes, empty }] of lexicons.entries()) {
+    for (const text of exact.keys()) add(text, false, rank);
+    for (const text of prefixes.keys()) add(text, true, rank);
+    for (const text of empty) if (text.length > MIN_LENGTH) add(text, false, rank + 0.5);
+  }
+  for (const text of terms) add(text, false, lexicons.length);
+
+  return (word, preferred) => {
+    if (word.length < MIN_LENGTH || /\d/.test(word)) return undefined;
+    const first = lexicons.indexOf(preferred);
+    const plain = word.replaceAll(/([aou])e/g, '$1');
+    let best: { candidate: Candidate; distance: number } | undefined;
+    for (const letter of new Set([word.charAt(0), word.charAt(1)])) {
+      for (const candidate of byLetter.get(letter) ?? []) {
+        const limit = Math.min(
+          allowed(word.length),
+          candidate.isPrefix && candidate.text.length < LONG ? 1 : 2,
+        );
+        const distance = distanceTo(candidate, word, plain);
+        if (distance > limit || !isLikely(candidate, word)) continue;
+        const rank = Math.floor(candidate.rank) === first ? candidate.rank - first - 1 : candidate.rank;
+        const found = { candidate: { ...candidate, rank }, distance };
+        if (!best || isBetter(found, best)) best = found;
+      }
+    }
+    return best && tokenOf(best.candidate.text);
+  };
+}
+
+function allowed(length: number): number {
+  if (length < MIN_LENGTH) return 0;
+  return length < LONG ? 1 : 2;
+}
+
+/** Returns whether a short word has the letters of the other one, because other short words are too near. */
+function isLikely({ text, isPrefix }: Candidate, word: string): boolean {
+  if (isPrefix) return text.length > MIN_LENGTH || word.length <= text.length + 2;
+  return word.length > MIN_LENGTH || text.length > word.length || sorted(text) === sorted(word);
+}
+
+function sorted(word: string): string {
+  return [...word].sort().join('');
+}
+
+function isBetter(
+  a: { candidate: Candidate; distance: number },
+  b: { candidate: Candidate; distance: number },
+): boolean {
+  if (a.distance !== b.distance) return a.distance < b.distance;
+  if (a.candidate.rank !== b.candidate.rank) return a.candidate.rank < b.candidate.rank;
+  return a.candidate.text.length > b.candidate.text.length;
+}
+
+function tokenOf(text: string): Token {
+  return { word: text, stem: stemOf(text) };
+}
+
+/** Returns the distance of the word or its beginning, also for ae, oe and ue instead of umlauts. */
+function distanceTo({ text, isPrefix }: Candidate, word: string, plain: string): number {
+  const forms = plain === word ? [word] : [word, plain];
+  return Math.min(
+    ...forms.map((form) => {
+      if (!isPrefix) return Math.min(distanceOf(form, text), distanceOf(stemOf(form), text));
+      if (form.length > text.length + MAX_ENDING) return Infinity;
+      const lengths = [text.length - 1, text.length, text.length + 1].filter(
+        (length) => length <= form.length,
+      );
+      return Math.min(...lengths.map((length) => distanceOf(form.slice(0, length), text)));
+    }),
+  );
+}
+
+/** Returns the number of wrong, missing, extra or swapped letters; Infinity above two. */
+export function distanceOf(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return Infinity;
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
+      row.push(cost);
+    }
+    if (Math.min(...row) > 2) return Infinity;
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? Infinity;
+}
