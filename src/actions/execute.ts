@@ -55,6 +55,8 @@ export interface ExecuteRequest extends Notices {
   /** Chosen by the caller: the header x-credential-id (ignored for other connectors) and the argument. */
   credentialHeader?: string | undefined;
   credentialId?: string | undefined;
+  /** Gets the credential that the call runs with, before the call. */
+  onCredential?: ((credential: Credential | undefined) => void) | undefined;
   idempotencyKey?: string | undefined;
   /**
    * Name of the call in the third party's own idempotency header. A caller that sets it ensures itself that the call
@@ -184,6 +186,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     argument: request.credentialId,
   });
   facts.credential = credential;
+  request.onCredential?.(credential);
   if (request.server?.decision.confirms(effect))
     await request.server.confirm({ connector, action, effect, credential, input: request.input });
   const call: UpstreamCall = {

@@ -157,7 +157,8 @@ function able({ connector, action }: Choice, credential: Credential): Credential
   });
 }
 
-function listed({ credentialId, name, type, state, account, reason, createdAt }: Credential) {
+/** Returns the facts by which a user recognises an account, for `details.credentials`. */
+export function listed({ credentialId, name, type, state, account, reason, createdAt }: Credential) {
   return {
     credentialId,
     name,

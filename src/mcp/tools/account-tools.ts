@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { unservedNote } from '../../connect/presence.ts';
-import { describeCredential } from '../../credentials/credential.ts';
+import type { Connector } from '../../connectors/catalog.ts';
+import { credentialNotFound, describeCredential, type Credential } from '../../credentials/credential.ts';
+import { updateCredential } from '../../credentials/credential-records.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden-characters.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import { offerLink } from './account-links.ts';
+import { accountView, sameNames, unknownAccount, withName } from './account-names.ts';
+import { confirm, partiesOf } from './confirm.ts';
 import { tool } from './define-tool.ts';
+import { InputRequired } from './input.ts';
+import { questionForDefault } from './question.ts';
 import { credentialsOf } from './run-action.ts';
+import type { ToolScope } from './tool.ts';
 import { visibleConnector } from './visible-names.ts';
 
 /* The tools for the accounts of a user. */
@@ -63,3 +70,119 @@ export const createCredentialTool = tool({
     return { ...link, next: 'The user has opened the link. Continue when the account is connected.' };
   },
 });
+
+export const setDefaultCredentialTool = tool({
+  name: 'set_default_credential_svc',
+  title: 'Set the default account',
+  description:
+    'Makes an account the one for calls of its app that name no account, once the user agrees. For a user with several ' +
+    'accounts of an app.',
+  input: z.strictObject({
+    credentialId: z.string().describe('Id or exact name of the account, from list_credentials_svc.'),
+    connectorId: z.string().optional().describe('The app, where accounts of several apps have this name.'),
+    confirmationToken: z
+      .string()
+      .optional()
+      .describe('From the error confirmation_required, after the user agreed.'),
+  }),
+  hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  thirdParty: true,
+  async run(scope, { credentialId: named, connectorId, confirmationToken }): Promise<JsonObject> {
+    const { connector, credential } = await accountNamed(scope, named, connectorId);
+    const { credentialId, isDefault } = credential;
+    if (!isDefault) {
+      await agree(scope, { connector, credential, token: confirmationToken });
+      await markDefault(scope, credential);
+    }
+    return {
+      account: accountView(credential),
+      connectorId: connector.connectorId,
+      default: true,
+      next: `Calls of ${connector.name} without credentialId use ${credentialId}. Another one can still be named.`,
+    };
+  },
+});
+
+/**
+ * Returns the account of a visible app that an id or an exact name means.
+ * @throws GatehouseError `user_id_missing`, `credential_not_found`, `credential_ambiguous`, `credential_invalid`.
+ */
+async function accountNamed(
+  scope: ToolScope,
+  named: string,
+  connectorId: string | undefined,
+): Promise<{ connector: Connector; credential: Credential }> {
+  if (scope.grant.userId === undefined) {
+    throw new GatehouseError(
+      'user_id_missing',
+      'An account belongs to a user, and this server was called without one.',
+    );
+  }
+  const one = connectorId === undefined ? undefined : visibleConnector(scope, connectorId).connector;
+  const shown = new Map(scope.visible.connectors.map(({ connector }) => [connector.connectorId, connector]));
+  const all = (await credentialsOf(scope, one?.connectorId)).filter((each) => shown.has(each.connectorId));
+  const byId = all.filter(({ credentialId }) => credentialId === named);
+  const [credential, ...others] = byId.length > 0 ? byId : withName(all, named);
+  const connector = credential && shown.get(credential.connectorId);
+  if (!connector) throw unknownAccount(credentialNotFound(named), all, named);
+  if (others.length > 0) throw sameNames([credential, ...others]);
+  if (credential.state === 'active') return { connector, credential };
+  throw new GatehouseError(
+    'credential_invalid',
+    `The account ${credential.credentialId} of ${connector.name} does not work now, so it cannot be the default.`,
+    { details: { credentialId: credential.credentialId, state: credential.state } },
+  );
+}
+
+/** Lets the user agree to a default account. @throws as confirm(); InputRequired */
+async function agree(
+  scope: ToolScope,
+  {
+    connector,
+    credential,
+    token,
+  }: { connector: Connector; credential: Credential; token: string | undefined },
+): Promise<void> {
+  const { connectorId, name } = connector;
+  const { credentialId } = credential;
+  const actionId = 'set_default_credential_svc';
+  try {
+    const call = {
+      ...partiesOf(scope.grant),
+      connectorId,
+      actionId,
+      definition: '',
+      credentialId,
+      input: {},
+    };
+    await confirm(
+      scope,
+      {
+        call,
+        question: () => questionForDefault(name, credential),
+        needs: `${credentialId} becomes the default account of ${name} only once the user has agreed to it.`,
+        declined: `The user did not agree to ${credentialId} as the default account of ${name}.`,
+        details: { tool: actionId, connectorId, credentialId },
+      },
+      token,
+    );
+  } catch (error) {
+    if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
+    throw error;
+  }
+}
+
+async function markDefault(
+  { context, grant, requestId }: ToolScope,
+  { environment, userId, credentialId }: Credential,
+): Promise<void> {
+  await updateCredential(context, { environment, userId, credentialId }, { default: true });
+  await context.audit.record({
+    environment,
+    requestId,
+    caller: grant.caller,
+    operation: 'updateCredential',
+    target: `${userId} ${credentialId}`,
+    status: 200,
+  });
+}

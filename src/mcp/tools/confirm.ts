@@ -15,6 +15,27 @@ import { sha256 } from '../../lib/sha256.ts';
 
 const TOKEN = 'confirmationToken';
 
+/** A question that a user agrees to, and the refusals without an agreement. */
+export interface Agreement {
+  /** The values that the agreement covers. */
+  call: ConfirmedCall;
+  /** Returns the question that the user reads. @throws GatehouseError `confirmation_too_large` */
+  question(): string;
+  /** The refusal of a call without agreement, in our own words. */
+  needs: string;
+  declined: string;
+  details: JsonObject;
+}
+
+/** Lets a call of an action run once its user agrees. @throws as confirm() */
+export function confirmCall(
+  scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
+  question: Question,
+  token: string | undefined,
+): Promise<void> {
+  return confirm(scope, agreementOf(scope, question), token);
+}
+
 /**
  * Lets a call run once its user agrees. The client asks the user if it can. Otherwise the caller repeats the call with
  * the token that the first refusal returned. An agreement covers only this call and is valid once.
@@ -23,13 +44,13 @@ const TOKEN = 'confirmationToken';
  * the question for the user (`details.question`). Its cause is an InputRequired when the client is asked between two
  * requests.
  */
-export async function confirmCall(
-  scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
-  question: Question,
+export async function confirm(
+  scope: Pick<ToolScope, 'context' | 'inputs'>,
+  agreement: Agreement,
   token: string | undefined,
 ): Promise<void> {
   const { context, inputs } = scope;
-  const call = callOf(scope, question);
+  const { call } = agreement;
   // The step names the call, so that an answer about another account or other parameters does not count.
   const step = `confirm ${sha256(canonicalJson(call))}`;
   let fault: TokenFault | undefined;
@@ -38,56 +59,63 @@ export async function confirmCall(
     fault = await takeConfirmation(context, call, token);
     if (fault === undefined) return inputs?.complete(step);
   } else if (inputs?.abilities.form) {
-    return ask(scope, inputs, { question, step });
+    return ask(inputs, agreement, step);
   }
-  const shown = requireQuestion(question);
+  const question = agreement.question();
   const { token: fresh, expiresAt } = await issueConfirmation(context, call);
-  throw required(scope, question, {
-    fault,
-    details: { question: shown, [TOKEN]: fresh, expiresAt: isoTime(expiresAt) },
-  });
+  throw required(agreement, { fault, details: { question, [TOKEN]: fresh, expiresAt: isoTime(expiresAt) } });
 }
 
-function callOf(
-  { grant }: Pick<ToolScope, 'grant'>,
-  { action: { connectorId, actionId, hash }, input, credential }: Question,
-): ConfirmedCall {
+function agreementOf({ grant }: Pick<ToolScope, 'grant'>, question: Question): Agreement {
+  const { connector, effect, input, credential } = question;
+  const { connectorId, actionId, hash, name } = question.action;
+  const rule = grant.live.decision.confirms(effect);
+  return {
+    call: {
+      ...partiesOf(grant),
+      connectorId,
+      actionId,
+      definition: hash,
+      credentialId: credential?.credentialId ?? null,
+      input,
+    },
+    question: () => requireQuestion(question),
+    needs: `${connector.name}: "${name}" (${effect}) runs only once the user has agreed to it with exactly these parameters.`,
+    declined: `The user did not agree to "${name}" of ${connector.name}.`,
+    details: { ...(rule === undefined ? {} : { rule }), connectorId, actionId, effect },
+  };
+}
+
+/** Returns the parties that an agreement is bound to. */
+export function partiesOf(
+  grant: ToolScope['grant'],
+): Pick<ConfirmedCall, 'environment' | 'serverId' | 'userId' | 'caller'> {
   return {
     environment: grant.environment,
     serverId: grant.live.server.serverId,
     userId: grant.userId ?? null,
     caller: grant.caller,
-    connectorId,
-    actionId,
-    definition: hash,
-    credentialId: credential?.credentialId ?? null,
-    input,
   };
 }
 
 /** Asks the client's user. */
-async function ask(
-  scope: Pick<ToolScope, 'grant'>,
-  inputs: Inputs,
-  { question, step }: { question: Question; step: string },
-): Promise<void> {
+async function ask(inputs: Inputs, agreement: Agreement, step: string): Promise<void> {
   // The form has no fields, because accepting it is the agreement.
-  const params = { message: requireQuestion(question), requestedSchema: { type: 'object', properties: {} } };
+  const params = { message: agreement.question(), requestedSchema: { type: 'object', properties: {} } };
   try {
     const { answers } = await inputs.ask({
       step,
       requests: { confirm: { method: 'elicitation/create', params } },
     });
     if (answers['confirm']?.['action'] !== 'accept') {
-      throw new GatehouseError(
-        'confirmation_declined',
-        `The user did not agree to "${question.action.name}" of ${question.connector.name}.`,
-        { details: { rule: scope.grant.live.decision.confirms(question.effect) } },
-      );
+      const { rule } = agreement.details;
+      throw new GatehouseError('confirmation_declined', agreement.declined, {
+        details: rule === undefined ? {} : { rule },
+      });
     }
     await inputs.take();
   } catch (error) {
-    if (error instanceof InputRequired) throw required(scope, question, { cause: error });
+    if (error instanceof InputRequired) throw required(agreement, { cause: error });
     throw error;
   }
 }
@@ -106,26 +134,13 @@ function requireQuestion(question: Question): string {
 }
 
 function required(
-  { grant }: Pick<ToolScope, 'grant'>,
-  { connector, effect, action: { connectorId, actionId, name } }: Question,
+  { needs, details: facts }: Agreement,
   { fault, details, cause }: { fault?: TokenFault | undefined; details?: JsonObject; cause?: unknown },
 ): GatehouseError {
-  return new GatehouseError(
-    'confirmation_required',
-    `${fault ? `${FAULTS[fault]} ` : ''}${connector.name}: "${name}" (${effect}) runs only once the user has agreed ` +
-      'to it with exactly these parameters.',
-    {
-      details: {
-        rule: grant.live.decision.confirms(effect),
-        ...(fault ? { reason: fault } : {}),
-        connectorId,
-        actionId,
-        effect,
-        ...details,
-      },
-      cause,
-    },
-  );
+  return new GatehouseError('confirmation_required', `${fault ? `${FAULTS[fault]} ` : ''}${needs}`, {
+    details: { ...facts, ...(fault ? { reason: fault } : {}), ...details },
+    cause,
+  });
 }
 
 const FAULTS = {

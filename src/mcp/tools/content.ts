@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ExecuteResult } from '../../actions/execute.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { InputRequest } from '../protocol/abilities.ts';
 import { inputRequired, type InputAnswers } from './input.ts';
 import type { ToolScope } from './tool.ts';
@@ -114,6 +114,18 @@ export async function runContent(
     answers = toApp(given.answers, given.kept);
   }
   throw failed(`asked more than ${MAX_ROUNDS} times`);
+}
+
+/** Adds the account that a call used to its content: a block for the model, and `_meta` for programs. */
+export function withAccount(answer: JsonObject, account: JsonObject | undefined): JsonObject {
+  const { content, _meta: meta } = answer;
+  if (!account || !Array.isArray(content)) return answer;
+  const block = { type: 'text', text: JSON.stringify({ account }) };
+  return {
+    ...answer,
+    content: [...content, block],
+    _meta: { ...(isJsonObject(meta ?? null) ? Object(meta) : {}), 'gatehouse/account': account },
+  };
 }
 
 /** Returns the messages of a prompt of an app. @throws GatehouseError `upstream_failed` for anything else */

@@ -15,8 +15,11 @@ const NEXT_STEPS: { [code: string]: string } = {
   connector_not_found: 'list_connectors_svc lists the apps that are here.',
   action_not_found: 'search_actions_svc and get_connector_svc list the actions that are here.',
   credential_required: 'Ask the user to open the link and connect an account of this app, then call again.',
-  credential_ambiguous: 'Ask the user which account is meant, then call again with its credentialId.',
-  credential_not_found: 'list_credentials_svc lists the accounts of this user.',
+  credential_ambiguous:
+    'Ask the user which account is meant, then call again with its id as credentialId. If the user wants the same one each ' +
+    'time, call set_default_credential_svc.',
+  credential_not_found:
+    'Call again with the id or the exact name of an account. list_credentials_svc lists the accounts of this user.',
   credential_conflict: 'Leave credentialId out and call again.',
   credential_invalid: 'Ask the user to open the link and connect this account again, then call again.',
   oauth_app_missing:
@@ -69,13 +72,15 @@ export function messageOf(error: GatehouseError, requestId: string): string {
 }
 
 export function nextStep({ code, details }: GatehouseError): string {
+  if (code === 'confirmation_required' && typeof details?.['tool'] === 'string')
+    return `Show the user the question that follows, and ask whether they agree. If they do, call ${details['tool']} with the same arguments and this token.`;
   if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
   const reason = details?.['reason'];
   const special = code.startsWith('upstream_') && typeof reason === 'string' ? BY_REASON[reason] : undefined;
   return special ?? NEXT_STEPS[code] ?? GIVE_UP;
 }
 
-/** Returns the third party's words for separate blocks: the app's message, account names, and the question. */
+/** Returns the third party's words for separate blocks: the app's message, the account used, account names, and the question. */
 export function quoted(error: GatehouseError): string[] {
   const said = appWords(error);
   // The question holds the account's name in the app's words.
@@ -83,9 +88,12 @@ export function quoted(error: GatehouseError): string[] {
   const accounts = accountsIn(error).map(({ credentialId, name, account }) => ({
     credentialId: credentialId ?? null,
     account: nameIn(account) ?? name ?? null,
+    ...(nameIn(account) === undefined || nameIn(account) === name ? {} : { name: name ?? null }),
   }));
+  const used = error.details?.['account'];
   return [
     ...(said === undefined ? [] : [withoutHidden(JSON.stringify({ said }))]),
+    ...(used === undefined ? [] : [withoutHidden(JSON.stringify({ account: used }))]),
     ...(accounts.length === 0 ? [] : [withoutHidden(JSON.stringify({ accounts }))]),
     ...(typeof question === 'string' ? [question] : []),
   ];
@@ -100,7 +108,7 @@ export function choicesOf(error: GatehouseError): string {
 }
 
 function accountsIn({ code, details }: GatehouseError): JsonObject[] {
-  if (code !== 'credential_ambiguous') return [];
+  if (code !== 'credential_ambiguous' && code !== 'credential_not_found') return [];
   const credentials: unknown = details?.['credentials'];
   return Array.isArray(credentials) ? credentials.filter((one) => isJsonObject(one)) : [];
 }

@@ -1,4 +1,5 @@
 import type { Question } from '../../actions/execute.ts';
+import type { Credential } from '../../credentials/credential.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 
@@ -67,6 +68,19 @@ function render(input: Json, ends: number): string | undefined {
     return addMembers('{}', members, indent);
   };
   return addValue(input, '') ? text : undefined;
+}
+
+/** Returns the question whether an account becomes the one for calls that name none. */
+export function questionForDefault(
+  connectorName: string,
+  { credentialId, name, account }: Credential,
+): string {
+  const of =
+    account?.name === undefined || account.name === name ? '' : ` (${quoted(account.name, NAME_ENDS)})`;
+  return [
+    `Use this account of ${connectorName} for all calls that name no account?`,
+    `Account: ${quoted(name, NAME_ENDS)}${of}, ${credentialId}`,
+  ].join('\n');
 }
 
 /** Returns a text in quotes, so that no part of it looks like our own words. */

@@ -73,9 +73,9 @@ export async function toResultText(
 
 /** Appends our note to the content of an app. */
 function withNote(answer: JsonObject, note: ReturnType<typeof noteOf>) {
-  const { content } = answer;
+  const { content, _meta: meta } = answer;
   if (!note || !Array.isArray(content)) return answer;
-  return { ...answer, content: [...content, note.block], _meta: note.meta };
+  return { ...answer, content: [...content, note.block], _meta: { ...Object(meta), ...note.meta } };
 }
 
 /** Marks each block of the content that an app wrote. */
@@ -129,7 +129,8 @@ async function fit(
   }
   const note = `Too large to inline: ask for less, by fields where the tool has them${where}.`;
   const begins = text.slice(0, Math.min(MAX_PREVIEW_CHARS, Math.floor((maxBytes - FRAME_BYTES) / 3)));
-  return { result: { ...stored, note, begins } };
+  const { account } = value;
+  return { ...(account === undefined ? {} : { account }), result: { ...stored, note, begins } };
 }
 
 /** Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none. */

@@ -4,14 +4,16 @@ import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
 import { listCredentials } from '../../credentials/credential-records.ts';
-import { GatehouseError } from '../../lib/errors.ts';
+import type { Credential } from '../../credentials/credential.ts';
+import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Following, LogMessage, Progress } from '../../upstream/upstream-call.ts';
+import { accountIdFor, shownAccount, withChoices } from './account-names.ts';
 import { askBetween } from './ask-between.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './account-links.ts';
-import { askClient, runContent } from './content.ts';
+import { askClient, runContent, withAccount } from './content.ts';
 import { InputRequired } from './input.ts';
 import type { ToolScope } from './tool.ts';
 import { namingOf } from './visible-names.ts';
@@ -34,9 +36,18 @@ interface ActionCall {
 }
 
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
-export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
-  const action = scope.context.catalog.action(scope.grant.environment, call.connectorId, call.actionId);
-  return runParsed(scope, action ? { ...call, input: readParameters(namingOf(scope), action, call) } : call);
+export async function runAction(scope: ToolScope, given: ActionCall): Promise<JsonObject> {
+  const { connectorId, actionId, credentialId: named } = given;
+  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
+  const call = action ? { ...given, input: readParameters(namingOf(scope), action, given) } : given;
+  if (named === undefined) return runParsed(scope, call);
+  const credentialId = await accountIdFor(scope, connectorId, named);
+  try {
+    return await runParsed(scope, { ...call, credentialId });
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.code !== 'credential_not_found') throw error;
+    throw await withChoices(scope, connectorId, { error, named });
+  }
 }
 
 async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
@@ -52,6 +63,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
   const action = context.catalog.action(grant.environment, call.connectorId, call.actionId);
   // An app that asks questions is called several times for one call of the tool, but the user agrees only once.
   let agreed = false;
+  let used: Credential | undefined;
   try {
     const { onProgress, onLog } = scope;
     const appName = nameOf(context, grant, call);
@@ -85,6 +97,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         fields: call.fields,
         credentialHeader: grant.credentialHeader,
         credentialId,
+        onCredential: (credential) => (used = credential),
         ...around,
         trace: scope.trace,
         answers,
@@ -102,9 +115,12 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
           })
         : runAround(atOnce, answers);
     if (action?.definition.response.body === 'content') {
-      return { ...(await runContent(scope, appName, run)) };
+      const answer = { ...(await runContent(scope, appName, run)) };
+      return withAccount(answer, await shownAccount(scope, used));
     }
-    return toStructured(await run());
+    const structured = toStructured(await run());
+    const account = await shownAccount(scope, used);
+    return account ? { ...structured, account } : structured;
   } catch (error) {
     if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
@@ -113,8 +129,10 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
       }
     }
     const refused = await refusalWithLink(scope, call.connectorId, error);
-    if (refused) throw refused.refusal;
-    return runParsed(scope, call);
+    if (!refused) return runParsed(scope, call);
+    const { refusal } = refused;
+    const account = await shownAccount(scope, used);
+    throw account && refusal instanceof GatehouseError ? withDetails(refusal, { account }) : refusal;
   }
 }
 

@@ -20,7 +20,10 @@ const action = z.strictObject({
     .record(z.string(), z.json())
     .optional()
     .describe('The input of the action; see get_action_svc.'),
-  credentialId: z.string().optional().describe('Account to use when the user has several.'),
+  credentialId: z
+    .string()
+    .optional()
+    .describe('Account to use when the user has several: its id or exact name.'),
   fields: fieldsSchema
     .optional()
     .describe(

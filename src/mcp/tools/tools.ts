@@ -9,7 +9,7 @@ import { connectedConnectors } from '../../credentials/active-credentials.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
-import { createCredentialTool, listCredentialsTool } from './account-tools.ts';
+import { createCredentialTool, listCredentialsTool, setDefaultCredentialTool } from './account-tools.ts';
 import { exampleInput } from './example.ts';
 import { proposeActions } from './proposals.ts';
 import { executeActionTool, executeBatch } from './running-tools.ts';
@@ -160,8 +160,10 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   createCredentialTool,
   reportProblemTool,
 ];
+/** Built-in tools that are listed only while the user has several accounts of an app. */
+export const ACCOUNT_TOOLS: readonly BuiltInTool[] = [setDefaultCredentialTool];
 export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
-  BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
+  [...BUILT_IN_TOOLS, ...ACCOUNT_TOOLS].map((one) => [one.definition.name, one]),
 );
 
 function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {

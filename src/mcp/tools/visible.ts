@@ -9,7 +9,7 @@ import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
-import { BUILT_IN_TOOLS } from './tools.ts';
+import { ACCOUNT_TOOLS, BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
 import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
@@ -43,7 +43,7 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
     of(live, ambiguous) {
       dropStale();
       const found = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
-      if (!ambiguous || ambiguous.size === 0 || found.direct.size === 0) return found;
+      if (!ambiguous || ambiguous.size === 0) return found;
       const toChoose = found.connectors
         .map(({ connector }) => connector.connectorId)
         .filter((connectorId) => ambiguous.has(connectorId));
@@ -65,9 +65,17 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   };
 }
 
-/** Adds the choice of an account to the direct tools of these connectors, unless a parameter has that name. */
+/**
+ * Adds the tool that sets the default account, and the choice of an account to the direct tools of these connectors, unless
+ * a parameter has that name.
+ */
 function withAccounts(visible: Visible, connectorIds: ReadonlySet<string>): Visible {
-  const tools = visible.tools.map((tool) => {
+  const listed = [
+    ...visible.tools.slice(0, BUILT_IN_TOOLS.length),
+    ...ACCOUNT_TOOLS.map(hashed),
+    ...visible.tools.slice(BUILT_IN_TOOLS.length),
+  ];
+  const tools = listed.map((tool) => {
     const action = visible.direct.get(tool.name);
     const properties = asSchema(tool.inputSchema['properties']);
     if (!action || !connectorIds.has(action.connectorId) || Object.hasOwn(properties, 'credentialId'))
@@ -87,7 +95,8 @@ function listBytes(tools: readonly ToolDefinition[]): Buffer | undefined {
 
 const WHICH_ACCOUNT = {
   type: 'string',
-  description: 'Account to use, from list_credentials_svc. The user has several of this app.',
+  description:
+    'Account to use: its id or exact name, from list_credentials_svc. The user has several of this app.',
 };
 
 /** Computes what a server shows. Also computes `connectors` unless they are passed. */
