@@ -18,9 +18,12 @@ export interface Members {
  */
 export function meantMember(name: string, object: unknown, { properties, required }: Members): string {
   const known = Object.keys(properties);
-  const near = didYouMean(name, known);
-  if (near !== '') return `.${near}`;
   const given = Object.hasOwn(Object(object), name) ? Object(object)[name] : undefined;
+  const near = didYouMean(
+    name,
+    known.filter((one) => hasShape(properties[one], given)),
+  );
+  if (near !== '') return `.${near}`;
   const left = known.filter((one) => !Object.hasOwn(Object(object), one) && takes(properties[one], given));
   const missing = left.filter((one) => required.includes(one));
   const [only, ...others] = missing.length > 0 ? missing : left;
@@ -54,6 +57,13 @@ export function inType(expected: unknown, given: unknown): string {
   if (expected !== 'array' || given === undefined || given === null || Array.isArray(given)) return '';
   const list = JSON.stringify([given]);
   return list.length > MAX_WRITTEN ? '' : `: write ${list}`;
+}
+
+/** Returns false where a schema expects a list or object and the value is neither, or the reverse. */
+function hasShape(schema: unknown, given: unknown): boolean {
+  const { type } = Object(schema);
+  if (typeof type !== 'string' || given === undefined || given === null) return true;
+  return (type === 'array' || type === 'object') === (typeof given === 'object');
 }
 
 /** Returns whether a schema names the type of a value. A schema without a type names none. */

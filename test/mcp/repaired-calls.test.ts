@@ -13,11 +13,19 @@ import { startService, type Service } from '../support/service.ts';
 let service: Service;
 let direct: string;
 let discovery: string;
+let several: string;
 beforeAll(async () => {
   service = await startService();
   const restrictions = { connectors: { allowedIds: ['sandbox'] } };
   direct = (await shop(service, { restrictions, toolMode: 'direct' })).accessUrl;
   discovery = (await shop(service, { restrictions, toolMode: 'discovery' })).accessUrl;
+  const two = await shop(service, { restrictions, toolMode: 'direct' });
+  several = two.accessUrl;
+  const accounts = `/users/${two.userId}/credentials`;
+  const headers = { 'x-svc-userid': two.userId };
+  await service.call('PUT', `${accounts}/${two.credentialId}`, { headers, body: { name: 'Home' } });
+  const data = { apiKey: `${two.apiKey}_work` };
+  await service.call('POST', accounts, { headers, body: { connectorId: 'sandbox', name: 'Work', data } });
 });
 afterAll(() => service.stop());
 
@@ -287,11 +295,26 @@ const AT_DISCOVERY: Kind[] = [
   ],
 ];
 
+/** Calls for a user with the accounts Home and Work of one app. */
+const AT_SEVERAL: Kind[] = [
+  ['no account among several', 'repaired', 'sandbox_list_customers', {}, { account: 'Work' }],
+  ['name of an account in other letter case', 'repaired', 'sandbox_list_customers', { credentialId: 'work' }],
+  ['name of an account with a wrong letter', 'repaired', 'sandbox_list_customers', { credentialId: 'Homee' }],
+  [
+    'id of no account',
+    'repaired',
+    'execute_action_svc',
+    { ...LIST, credentialId: 'cred_none' },
+    { account: 'Home' },
+  ],
+];
+
 test('nearly all kinds of invalid calls are forgiven or repaired in one turn', async () => {
   const outcomes = [];
   for (const [url, kinds] of [
     [direct, KINDS],
     [discovery, AT_DISCOVERY],
+    [several, AT_SEVERAL],
   ] as const)
     for (const kind of kinds) outcomes.push({ kind, ...(await endOf(url, kind)) });
   const failures = outcomes.filter(({ kind: [, ends], end }) => end !== ends);

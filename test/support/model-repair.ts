@@ -12,9 +12,14 @@ export interface ModelCall {
   args: Json;
 }
 
-/** Returns whether a call was refused, by its tool or by JSON-RPC. */
+/** Returns whether a call was refused, by its tool or by JSON-RPC, or one of its batch was. */
 export function isRefused(answer: RpcAnswer): boolean {
-  return answer.at('error') !== undefined || answer.at('result.isError') === true;
+  const results = [answer.at('result.structuredContent.results') ?? null].flat();
+  return (
+    answer.at('error') !== undefined ||
+    answer.at('result.isError') === true ||
+    results.some((one) => valueAt(one, 'error') !== undefined)
+  );
 }
 
 /** Returns the call corrected by its refusal. `facts` are what the model knows of its task, by the name of a member. */
@@ -68,7 +73,14 @@ function byName(args: JsonObject, error: Json, facts: JsonObject): JsonObject {
         : 'credentialId';
   const known = / Known: (.*)\.$/.exec(message)?.[1]?.split(', ') ?? [];
   const wanted = String(facts[member]);
-  const value = proposedIn(message) ?? (known.includes(wanted) ? wanted : undefined);
+  const accounts = [valueAt(error, 'details.credentials') ?? null].flat();
+  const account = accounts.find(
+    (one) => facts['account'] !== undefined && valueAt(one, 'name') === facts['account'],
+  );
+  const value =
+    valueAt(account ?? null, 'credentialId') ??
+    proposedIn(message) ??
+    (known.includes(wanted) ? wanted : undefined);
   return value === undefined ? args : replaced(args, member, value);
 }
 

@@ -10,8 +10,19 @@ interface Call {
   schema: JsonSchema;
 }
 
-/** Returns the faults of an issue in the same words as faults of action parameters, with what was perhaps meant. */
-export function faultsOf(issue: z.core.$ZodIssue, { args, schema }: Call): Fault[] {
+/**
+ * Returns the faults of arguments in the same words as faults of action parameters, with what was perhaps meant. A value
+ * of a wrong type has no other faults.
+ */
+export function faultsOf(issues: readonly z.core.$ZodIssue[], call: Call): Fault[] {
+  const at = ({ path }: z.core.$ZodIssue) => path.join('.');
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(at));
+  return issues
+    .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(at(issue)))
+    .flatMap((issue) => faultsOfIssue(issue, call));
+}
+
+function faultsOfIssue(issue: z.core.$ZodIssue, { args, schema }: Call): Fault[] {
   const path = issue.path.map(String);
   const given = path.reduce<unknown>((value, name) => Object(value)[name], args);
   if (issue.code === 'unrecognized_keys') {

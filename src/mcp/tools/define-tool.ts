@@ -56,7 +56,7 @@ export function tool<S extends z.ZodType>(spec: {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
-      const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, { args, schema: inputSchema }));
+      const faults = faultsOf(parsed.error.issues, { args, schema: inputSchema });
       const objects = isJsonObject(args) ? args : {};
       const proposed = faults.map(({ field, rule }) => ({
         field,
