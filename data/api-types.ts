@@ -138,7 +138,7 @@ export interface paths {
         put?: never;
         /**
          * Approve definitions
-         * @description Servers with `pinTools` show them from then on. Each entry names the hash that was read, so a definition that changed since then is refused. Either all entries are approved or none.
+         * @description Servers with `pinTools` show them from then on. Each entry names the hash that was read, so a definition that changed since then is refused. Either all entries are approved or none. The audit log has an entry for each.
          */
         post: operations["approveDefinitions"];
         delete?: never;
@@ -1914,7 +1914,7 @@ export interface paths {
         };
         /**
          * Read an execution
-         * @description Has `input` and `output` where the setting `payloads` stored them and the key has the scope `payloads:read`. Credentials and sensitive fields are replaced. A value over 64 KiB is the beginning of its JSON text, with a note.
+         * @description Has `input` and `output` where the setting `payloads` stored them and the key has the scope `payloads:read`. By default it stores the message of a failed call, as `output.error`. Credentials and sensitive fields are replaced. A value over 64 KiB is the beginning of its JSON text, with a note.
          */
         get: operations["getExecution"];
         put?: never;
@@ -2042,6 +2042,26 @@ export interface paths {
          */
         post: operations["rotateNamedKey"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{keyId}/previous-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End the earlier secret of a named API key
+         * @description Ends the overlap of a rotation: requests with the secret before it are 401 within a second. The current secret stays.
+         */
+        delete: operations["endPreviousSecret"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3902,6 +3922,8 @@ export interface components {
             backfill: "none" | "wanted" | "running" | "done";
             /** @description Time since which every attempt failed. */
             failingSince: string | null;
+            /** @description Deliveries that were given up; 100 stands for 100 or more. */
+            deadDeliveries: number;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -3958,6 +3980,8 @@ export interface components {
             backfill: "none" | "wanted" | "running" | "done";
             /** @description Time since which every attempt failed. */
             failingSince: string | null;
+            /** @description Deliveries that were given up; 100 stands for 100 or more. */
+            deadDeliveries: number;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -4529,10 +4553,10 @@ export interface components {
             /** @description Addresses that users may return to; compared exactly. Default: `[]`. */
             redirectUris: string[];
             /**
-             * @description Calls whose input and output are stored: `off`, `errors` or `all`. Default: `"off"`.
+             * @description Content of calls that is stored: `messages` the error of a failed call, `errors` also its input, `all` the input and output of every call, `off` none. Default: `"messages"`.
              * @enum {string}
              */
-            payloads: "off" | "errors" | "all";
+            payloads: "off" | "messages" | "errors" | "all";
             /** @description Days for which inputs and outputs are stored. A change holds for later calls. Default: `7`. */
             payloadDays: number;
             /** @description Name, logo and colour of the application. Default: `{}`. */
@@ -5443,6 +5467,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Name of the user in your application. */
                 username?: string;
+                /** @description Only these users: up to 50 ids with commas between them. */
+                userIds?: string;
             };
             header?: {
                 /** @description Version of the API. */
@@ -10161,10 +10187,10 @@ export interface operations {
                         color?: string;
                     };
                     /**
-                     * @description Calls whose input and output are stored: `off`, `errors` or `all`.
+                     * @description Content of calls that is stored: `messages` the error of a failed call, `errors` also its input, `all` the input and output of every call, `off` none.
                      * @enum {string}
                      */
-                    payloads?: "off" | "errors" | "all";
+                    payloads?: "off" | "messages" | "errors" | "all";
                     /** @description Days for which inputs and outputs are stored. A change holds for later calls. */
                     payloadDays?: number;
                     /** @description An https address; null stops the events. They are signed like all deliveries. */
@@ -10202,11 +10228,11 @@ export interface operations {
                          */
                         redirectUris: string[];
                         /**
-                         * @description Calls whose input and output are stored: `off`, `errors` or `all`.
-                         * @default off
+                         * @description Content of calls that is stored: `messages` the error of a failed call, `errors` also its input, `all` the input and output of every call, `off` none.
+                         * @default messages
                          * @enum {string}
                          */
-                        payloads: "off" | "errors" | "all";
+                        payloads: "off" | "messages" | "errors" | "all";
                         /**
                          * @description Days for which inputs and outputs are stored. A change holds for later calls.
                          * @default 7
@@ -10358,6 +10384,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKeyWithSecret"];
+                };
+            };
+        };
+    };
+    endPreviousSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of an API key. */
+                keyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
                 };
             };
         };

@@ -256,11 +256,11 @@ function newlyUsed(batch: Row[], usedAt: LRUCache<string, number>, now: number):
   return used;
 }
 
-function toPayloadRow(keys: Base['keys'], row: Row, { input, output, days }: Payload): PayloadRow {
+function toPayloadRow(keys: Base['keys'], row: Row, { days, ...payload }: Payload): PayloadRow {
   return {
     execution_id: row.execution_id,
     user_id: row.user_id,
-    sealed: keys.sealJson({ input, output }, boundTo('execution_payloads.sealed', row)),
+    sealed: keys.sealJson(payload, boundTo('execution_payloads.sealed', row)),
     expires_at: row.at + days * DAY,
   };
 }

@@ -12,14 +12,16 @@ import { createTtlCache } from '../lib/ttl-cache.ts';
 import { readSettings, type Settings } from '../servers/environment-settings.ts';
 import type { Environment } from '../store/environments.ts';
 import { boundTo } from '../store/sealed-columns.ts';
+import { isDenial } from './call-outcome.ts';
 import { redact } from './redact.ts';
 
 /** Bytes of an input, and of an output, that are stored. */
 const MAX_BYTES = 64 * 1024;
 
-/** The input and output of a call, and for how many days they are stored. */
+/** Stored content of a call, and the number of days for it. A failed call has its error as output. */
 export interface Payload {
-  input: Json;
+  /** Absent where only messages are stored. */
+  input?: Json;
   output: Json;
   days: number;
 }
@@ -56,11 +58,15 @@ export async function payloadOf(
   { action, secretsUsed = () => [], error, result }: EndedCall,
 ): Promise<Payload | undefined> {
   const { payloads, payloadDays: days } = await policy(environment);
-  if (payloads === 'off' || (payloads === 'errors' && !error)) return undefined;
+  if (payloads === 'off' || (payloads !== 'all' && !error)) return undefined;
   // Without an action no schema says which fields are sensitive.
   if (!action) return undefined;
   const secrets = secretsUsed();
   const { code = '', message = '', details } = error ?? {};
+  if (payloads === 'messages') {
+    // A denial is described by its rule, and its message may show the parameters of the call.
+    return isDenial(error) ? undefined : { output: stored({ error: message, code }, secrets), days };
+  }
   const output = error
     ? { error: message, code, ...(details ? { details: asJson(details) } : {}) }
     : redact({ data: result?.data ?? null, ...pagesOf(result) }, action.outputSchema);
@@ -87,7 +93,7 @@ function stored(value: Json, secrets: readonly Secret[]): Json {
   return `${text} [cut: ${MAX_BYTES} of ${bytes.length} bytes are stored]`;
 }
 
-const payloadShape = z.object({ input: z.json(), output: z.json() });
+const payloadShape = z.object({ input: z.json().optional(), output: z.json() });
 
 /** Returns the stored input and output of an execution; an empty object where there is none, or its key is gone. */
 export async function findPayload(

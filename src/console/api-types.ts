@@ -17,6 +17,9 @@ export interface ExecutionRecord {
   durationMs: number;
   /** The requests to the app, where there were several. Lists leave them out. */
   attempts?: { actionId: string; status?: number; errorCode?: string; waitMs: number; durationMs: number }[];
+  /** The stored content of one call, for a key with payloads:read. Lists leave it out. */
+  input?: unknown;
+  output?: unknown;
 }
 
 interface CallCounts {
@@ -241,7 +244,7 @@ export interface SettingsRecord {
   userServers: 'on' | 'off';
   origins: string[];
   redirectUris: string[];
-  payloads: 'off' | 'errors' | 'all';
+  payloads: 'off' | 'messages' | 'errors' | 'all';
   payloadDays: number;
   eventsAddress: string | null;
   eventsSubscriptionId?: string;
@@ -333,6 +336,8 @@ export interface SubscriptionRecord {
   ordered: boolean;
   backfill: 'none' | 'wanted' | 'running' | 'done';
   failingSince: string | null;
+  /** Deliveries that were given up; 100 stands for 100 or more. */
+  deadDeliveries: number;
   createdAt: string;
 }
 

@@ -48,17 +48,17 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
   if (deliveries.dead > 0)
     notes.push({
       text: `${some(deliveries.dead, 'delivery').replace('deliverys', 'deliveries')} given up`,
-      todo: 'Every attempt failed. Replay them when the receiver works again.',
+      todo: 'Every attempt failed. The attempts show the answers of the receiver. Replay them when it works again.',
       color: 'orange',
       to: '/webhooks',
-      link: 'Webhooks',
+      link: 'Webhooks with deliveries given up',
     });
   if (runs.failed > 0)
     notes.push({
       text: `${some(runs.failed, 'workflow run')} failed in the last 24 hours`,
       todo: 'Read the step that failed, fix the cause, and retry the run.',
       color: 'orange',
-      to: '/workflows?status=failed',
+      to: '/workflows/runs?status=failed',
       link: 'Failed runs',
     });
   if (servers.disabled > 0)

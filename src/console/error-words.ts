@@ -29,8 +29,8 @@ const WORDS: Record<string, Words> = {
     todo: 'Register an OAuth app at the vendor and store its client id and secret.',
   },
   upstream_rejected: {
-    title: 'The app refused the input',
-    todo: 'The caller got the app’s message. Compare the input with the schema of the action.',
+    title: 'The app refused the call',
+    todo: 'The app’s message says what to change: the input, or the account at the app. The caller got the same message.',
   },
   upstream_rate_limited: {
     title: 'The app’s limit is reached',
@@ -55,6 +55,38 @@ const WORDS: Record<string, Words> = {
   confirmation_required: {
     title: 'The call waits for an agreement',
     todo: 'It ran only if the client sent it again with the confirmation.',
+  },
+  action_not_found: {
+    title: 'The connector has no such action',
+    todo: 'The caller got the names that are similar. An update of a connector can remove actions.',
+  },
+  connector_not_found: {
+    title: 'There is no such connector',
+    todo: 'The caller got the names that are similar.',
+  },
+  credential_not_found: {
+    title: 'The account of the call does not exist',
+    todo: 'It was disconnected, or it belongs to another user.',
+  },
+  confirmation_declined: {
+    title: 'The user did not agree to the call',
+    todo: 'Nothing was sent to the app, and nothing is to be done.',
+  },
+  confirmation_too_large: {
+    title: 'The parameters are too long to ask the user',
+    todo: 'The caller must send fewer. The server asks because of its restriction “Agreement”.',
+  },
+  expression_failed: {
+    title: 'An expression of the connector failed',
+    todo: 'Correct the connector file: its input or answer does not have the form that the expression expects.',
+  },
+  unavailable: {
+    title: 'Gatehouse was busy or without its store',
+    todo: 'Repeat the call. If it happens again, run gatehouse doctor.',
+  },
+  internal: {
+    title: 'Gatehouse has a fault',
+    todo: 'The log has the error under the id of the request. Please report it.',
   },
   rate_limited: {
     title: 'A limit of Gatehouse is reached',

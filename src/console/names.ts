@@ -1,6 +1,6 @@
-import type { ActionRecord, Effect, PersonRecord, ServerRecord } from './api-types.ts';
-import { useRest } from './queries.ts';
-import { isObject } from './rest-client.ts';
+import type { ActionRecord, Effect, KeyRecord, PersonRecord, ServerRecord } from './api-types.ts';
+import { useAll, useRest } from './queries.ts';
+import { isObject, query } from './rest-client.ts';
 import { useScope } from './signed-in.ts';
 
 /** Returns the MCP servers, for names and filters. Empty when the key may not read them. */
@@ -16,14 +16,20 @@ export function useServerName(): (serverId: string) => string {
   return (serverId) => servers.find((one) => one.serverId === serverId)?.name ?? serverId;
 }
 
-/** Returns callers in words. People have their names where the key or the role may read them. */
+/** Returns callers in words. People and keys have their names where the key or the role may read them. */
 export function useCallerName(): (caller: string) => string {
-  const enabled = useScope('audit:read');
-  const { data } = useRest<{ people: PersonRecord[] }>('/console/people', { enabled });
+  const people = useRest<{ people: PersonRecord[] }>('/console/people', { enabled: useScope('audit:read') });
+  const keys = useAll<KeyRecord>('/api/keys', { enabled: useScope('keys:read') });
   return (caller) => {
-    const person = data?.people.find(({ personId }) => caller === `person:${personId}`);
-    return person?.name ?? callerInWords(caller);
+    const person = people.data?.people.find(({ personId }) => caller === `person:${personId}`);
+    const key = keys.data?.find(({ keyId }) => caller === `key:${keyId}`);
+    return person?.name ?? (key ? `API key ${key.name}` : callerInWords(caller));
   };
+}
+
+/** Returns the path of the approvals of an action's definition in the audit log. */
+export function approvalsOf({ connectorId, actionId }: { connectorId: string; actionId: string }): string {
+  return `/audit${query({ operation: 'approveDefinitions', target: `${connectorId}.${actionId}` })}`;
 }
 
 /** Returns a caller's label in words. */

@@ -29,6 +29,10 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     page: lazy(async () => ({ default: (await import('./pages/workflow-list.tsx')).WorkflowList })),
   },
   {
+    path: '/workflows/runs',
+    page: lazy(async () => ({ default: (await import('./pages/run-list.tsx')).RunList })),
+  },
+  {
     path: '/workflows/new',
     page: lazy(async () => ({ default: (await import('./pages/edit-workflow.tsx')).EditWorkflow })),
   },

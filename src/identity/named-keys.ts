@@ -129,6 +129,32 @@ export async function rotateNamedKey(
   return { ...toRecord(row, now), key };
 }
 
+/**
+ * Ends the secret before the last rotation, where it still works, in all processes within a second. The current one stays.
+ * @throws GatehouseError `key_not_found`, `environment_key`
+ */
+export async function endPreviousSecret(
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  environment: Environment,
+  keyId: string,
+): Promise<KeyRecord> {
+  const now = clock.now();
+  const before = await requireNamed(db, environment, keyId);
+  if ((before.previous_expires_at ?? 0) <= now) return toRecord(before, now);
+  const row = await db
+    .updateTable('api_keys')
+    .set({ previous_expires_at: now })
+    .where('key_id', '=', keyId)
+    .where('revoked_at', 'is', null)
+    // A rotation at the same time makes another secret the earlier one, which this request does not mean.
+    .where('hash', '=', before.hash)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw isRotating(null);
+  await noteChange(db, now, { environment, kind: 'environment', subject: 'keys' });
+  return toRecord(row, now);
+}
+
 /** Revokes a named key, in all processes within a second. @throws GatehouseError `key_not_found`, `environment_key`. */
 export async function revokeNamedKey(
   { db, clock }: Pick<Base, 'db' | 'clock'>,

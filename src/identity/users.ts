@@ -84,10 +84,15 @@ const ORDER: ListOrder = { columns: { created_at: 'whole', user_id: 'id' }, dire
 export async function listUsers(
   db: DbOrTx,
   environment: Environment,
-  { username, ...page }: PageRequest & { username?: string | undefined },
+  {
+    username,
+    userIds,
+    ...page
+  }: PageRequest & { username?: string | undefined; userIds?: readonly string[] | undefined },
 ): Promise<PageEnd & { users: User[] }> {
   let query = db.selectFrom('users').selectAll().where('environment', '=', environment);
   if (username !== undefined) query = query.where('username', '=', username);
+  if (userIds !== undefined) query = query.where('user_id', 'in', userIds);
   const { rows: users, ...end } = await readPage(query, ORDER, page);
   return { users: users.map(toUser), ...end };
 }

@@ -34,9 +34,11 @@ export const settingsSchema = z.strictObject({
     )
     .max(100)
     .default([]),
-  /** Which calls of actions have their input and output stored: none, those that failed, or all. */
-  payloads: z.enum(['off', 'errors', 'all']).default('off'),
-  /** Days for which the input and output of a call are stored. A change holds for later calls. */
+  /**
+   * Stored content of calls: nothing, the messages of failed calls, input and output of failed calls, or those of all.
+   */
+  payloads: z.enum(['off', 'messages', 'errors', 'all']).default('messages'),
+  /** Days for which they are stored. A change holds for later calls. */
   payloadDays: z
     .int('must be a whole number from 1 to 90')
     .min(1, 'must be a whole number from 1 to 90')

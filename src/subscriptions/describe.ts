@@ -1,7 +1,11 @@
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { eventsIn, headersShape, sealBinding, type SubscriptionRow } from '../outbox/delivery-target.ts';
+
+/** Deliveries of a subscription that are counted at most, because it may have many. */
+const MOST_COUNTED = 100;
 
 type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
@@ -10,12 +14,14 @@ type SourceState = Pick<Tables['sources'], 'kind' | 'reason'>;
 
 /** Returns subscriptions as the API shows them, without secrets. */
 export async function describeSubscriptions(context: DescribeContext, rows: readonly SubscriptionRow[]) {
-  const [sources, connectors] = await Promise.all([
+  const [sources, connectors, dead] = await Promise.all([
     sourcesOf(context.db, rows),
     connectorsOf(context.db, rows),
+    deadDeliveriesOf(context.db, rows),
   ]);
   return rows.map((row) => ({
     ...describe(context, row, sources.get(row.source_id ?? '')),
+    deadDeliveries: dead.get(row.subscription_id) ?? 0,
     ...connectors.get(row.credential_id ?? ''),
   }));
 }
@@ -51,6 +57,23 @@ async function connectorsOf(
     .where('credential_id', 'in', [...new Set(ids)])
     .execute();
   return new Map(found.map((one) => [one.credential_id, { connectorId: one.connector_id }]));
+}
+
+/** Returns how many deliveries were given up, by subscription. Counts no further than the limit. */
+async function deadDeliveriesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<string, number>> {
+  if (rows.length === 0) return new Map();
+  const { rows: counted } = await sql<{ id: string; dead: string | number }>`
+    select subscription_id as id, (
+      select count(*) from (
+        select 1 as one from deliveries
+        where deliveries.subscription_id = subscriptions.subscription_id and status = ${sql.lit('dead')}
+        limit ${sql.lit(MOST_COUNTED)}
+      ) as found
+    ) as dead
+    from subscriptions where subscription_id in (${sql.join(rows.map((row) => row.subscription_id))})`.execute(
+    db,
+  );
+  return new Map(counted.map(({ id, dead }) => [id, Number(dead)]));
 }
 
 function describe(

@@ -68,15 +68,26 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   const stored = async () =>
     service.context.db.selectFrom('execution_payloads').select(['execution_id', 'sealed']).execute();
 
-  test('nothing is stored by default', async () => {
+  test('only the message of a failed call is stored by default', async () => {
     const { body } = await executed({ note: 'plain' });
     expect(body).not.toHaveProperty('input');
     expect(body).not.toHaveProperty('output');
     expect(await stored()).toEqual([]);
+    const failed = await executed({ note: 5, pasword: `hush ${KEY}` });
+    expect(failed.at('output')).toEqual({
+      code: 'invalid_request',
+      error: expect.stringContaining('pasword'),
+    });
+    expect(failed.body).not.toHaveProperty('input');
     expect((await service.call('GET', '/api/settings')).body).toMatchObject({
-      payloads: 'off',
+      payloads: 'messages',
       payloadDays: 7,
     });
+  });
+
+  test('with off, nothing is stored of a failed call', async () => {
+    await settings({ payloads: 'off' });
+    await expect.poll(async () => (await executed({ note: 5 })).body).not.toHaveProperty('output');
   });
 
   test('with all, sensitive fields and the secrets of the account are replaced', async () => {

@@ -93,6 +93,18 @@ describe('users', () => {
     expect(elsewhere.status).toBe(201);
   });
 
+  test('several are read by their ids, those of this environment', async () => {
+    const make = async (username: string, bearer = service.developmentKey) =>
+      (await service.call('POST', '/users', { bearer, body: { username } })).text('userId');
+    const ids = [await make('first of three'), await make('second of three')];
+    const foreign = await make('third of three', service.productionKey);
+    const found = await service.call('GET', `/users?userIds=${[...ids, foreign, 'usr_absent'].join(',')}`);
+    expect(found.at('data.0.username')).toBe('first of three');
+    expect(found.at('data.1.username')).toBe('second of three');
+    expect(found.at('data.2')).toBeUndefined();
+    expect((await service.call('GET', '/users?userIds=x')).status).toBe(400);
+  });
+
   test('pages follow nextOffset until hasMore is false, each user once', async () => {
     const own = await startService();
     try {

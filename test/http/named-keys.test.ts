@@ -157,6 +157,24 @@ describe.each(STORE_KINDS)('named keys on %s', (kind) => {
     expect([await statusOf(service, old), await statusOf(service, key)]).toEqual([401, 200]);
   });
 
+  test('the earlier secret is ended during the overlap, and the new one stays', async () => {
+    const { key, keyId } = await newKey(service, ['servers:read']);
+    const path = `/api/keys/${keyId}/previous-secret`;
+    expect((await service.call('DELETE', path)).at('previousExpiresAt')).toBeNull();
+    const rotated = await service.call('POST', `/api/keys/${keyId}/rotate`, {
+      body: { overlapSeconds: 3600 },
+    });
+    expect(await statusOf(service, key)).toBe(200);
+    expect((await service.call('DELETE', path)).body).toMatchObject({
+      lastFour: rotated.text('key').slice(-4),
+      previousExpiresAt: null,
+    });
+    expect(await statusOf(service, key)).toBe(401);
+    expect(await statusOf(service, rotated.text('key'))).toBe(200);
+    const environment = await service.call('DELETE', '/api/keys/key_development/previous-secret');
+    expect([environment.status, environment.text('code')]).toEqual([409, 'environment_key']);
+  });
+
   test('a rotation without an overlap ends all earlier secrets at once', async () => {
     const { key: first, keyId } = await newKey(service, ['servers:read']);
     const second = await service.call('POST', `/api/keys/${keyId}/rotate`, { body: { overlapSeconds: 600 } });

@@ -208,6 +208,18 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(await said(pinned.accessUrl)).toContain('Prefer this app');
   });
 
+  test('have an entry each in the audit log, which names the caller', async () => {
+    const approvals = async (target: string) =>
+      (
+        await service.call('GET', `/api/audit?operation=approveDefinitions&target=${target}`, { bearer: key })
+      ).at('data');
+    const entry = { caller: expect.stringMatching(/^key:/), status: 200 };
+    expect(await approvals('sandbox.delete_customer')).toMatchObject([entry]);
+    expect(await approvals('sandbox.prompt:review_open_orders')).toMatchObject([entry]);
+    expect(await approvals('sandbox')).toMatchObject([entry]);
+    expect(await approvals('sandbox.list_orders')).toEqual([]);
+  });
+
   test('are approved for each environment separately', async () => {
     const production = await service.call('GET', '/api/tools/changes', { bearer: service.productionKey });
     expect(production.status).toBe(401);

@@ -57,6 +57,7 @@ test('the delivery log shows errors and excerpts without secrets, by status', as
   await created(service, ['o1']);
   await settled(subscriptionId, 'dead');
   const dead = await deliveries(subscriptionId, '?status=dead');
+  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).at('deadDeliveries')).toBe(1);
   expect(dead.at('data.0')).toMatchObject({
     subscriptionId,
     scope: 'commerce/orders',

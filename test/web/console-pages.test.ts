@@ -122,14 +122,43 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await go('/executions?outcome=failed');
     await page.getByRole('link', { name: 'sandbox.fail' }).last().click();
     await page.getByText('The app failed').waitFor();
-    await page.getByRole('link', { name: 'Who approved tool definitions' }).click();
+    await page.getByText(/^Sandbox .*HTTP 503/).waitFor();
+    await page.getByRole('link', { name: 'Who approved this definition' }).click();
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor();
+    await page.getByText('No person or key approved this definition.').waitFor();
+    await button('Remove the filters').click();
     await button('Who changed a server?').click();
     await page
       .getByRole('button', { name: `Only the target ${seed.serverId}` })
       .first()
       .waitFor();
     expect(page.url()).toContain('operation=updateServer');
+  });
+
+  test('Executions: what the settings store of calls is shown, and nothing else', async () => {
+    const call = async (payloads: string) => {
+      await service.call('PUT', '/api/settings', { body: { payloads } });
+      await expect
+        .poll(async () => {
+          await service.call('POST', '/connectors/sandbox/actions/list_products/execute', {
+            headers: { 'x-svc-userid': seed.userId },
+            body: { input: { limit: 3 } },
+          });
+          await service.context.executions.flush();
+          const list = await service.call('GET', '/api/executions?limit=1');
+          const id = list.text('data.0.executionId');
+          const one = await service.call('GET', `/api/executions/${id}`);
+          return one.at('input') === undefined ? 'messages' : 'all';
+        })
+        .toBe(payloads);
+      await go('/executions');
+      await page.getByRole('link', { name: 'sandbox.list_products' }).first().click();
+      await page.getByRole('region', { name: 'Facts' }).waitFor();
+    };
+    await call('all');
+    await page.getByLabel('Input', { exact: true }).getByText('"limit": 3').waitFor();
+    await call('messages');
+    expect(await page.getByRole('region', { name: 'Input and output' }).count()).toBe(0);
   });
 
   test('Accounts: one that stopped working gets a link to reconnect', async () => {
@@ -202,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await go('/webhooks');
     await page.getByRole('link', { name: receiver.url }).click();
     await page.getByRole('button', { name: '1 attempt' }).click();
-    await page.getByText('the database of the receiver is down').waitFor();
+    await page.getByRole('dialog').getByText('the database of the receiver is down').waitFor();
     await page.keyboard.press('Escape');
     receiver.answer = (_, res) => res.writeHead(200).end();
     await button('Replay').click();
@@ -305,6 +334,7 @@ const PATHS: ((seed: ConsoleSeed) => string)[] = [
   () => '/webhooks',
   ({ subscriptionId }) => `/webhooks/${subscriptionId}`,
   () => '/workflows',
+  () => '/workflows/runs?status=failed',
   ({ workflowId }) => `/workflows/${workflowId}`,
   ({ workflowId }) => `/workflows/${workflowId}/edit`,
   ({ workflowId, failedRunId }) => `/workflows/${workflowId}/runs/${failedRunId}`,

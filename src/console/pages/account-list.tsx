@@ -6,6 +6,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
+import { UserName } from '../parts/user-name.tsx';
 import { When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
@@ -92,7 +93,7 @@ const COLUMNS: Column<CredentialRecord>[] = [
       </div>
     ),
   },
-  { label: 'User', cell: (row) => <span className="mono">{row.userId}</span> },
+  { label: 'User', cell: (row) => <UserName userId={row.userId} /> },
   { label: 'Last used', cell: (row) => <When at={row.lastUsedAt} /> },
   { label: 'Since', end: true, cell: (row) => <When at={row.updatedAt} /> },
 ];

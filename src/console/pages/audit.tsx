@@ -1,7 +1,7 @@
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor, Button, Group, Text } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import type { AuditEntry } from '../api-types.ts';
-import { callerInWords } from '../names.ts';
+import { callerInWords, useServerName } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
@@ -14,9 +14,10 @@ import { query } from '../rest-client.ts';
 
 const FILTERS = ['since', 'until', 'caller', 'operation', 'target'] as const;
 type Filter = (typeof FILTERS)[number];
+const APPROVAL = 'approveDefinitions';
 /** Questions of operators, and the operation that answers each. */
 const QUESTIONS = [
-  ['Who approved definitions?', 'approveDefinitions'],
+  ['Who approved definitions?', APPROVAL],
   ['Who changed a server?', 'updateServer'],
   ['Who rotated a token?', 'rotateServerToken'],
   ['Who made a key?', 'createKey'],
@@ -30,6 +31,7 @@ export function Audit() {
   const [filters, change] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
   const list = useRest<ListPage<AuditEntry>>(`/api/audit${query({ ...filters, cursor, limit: 50 })}`);
+  const nameOf = useServerName();
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
   const following = list.data?.pagination.nextCursor;
   const without = () => change(Object.fromEntries(FILTERS.map((name) => [name, ''])));
@@ -77,12 +79,14 @@ export function Audit() {
         <List
           label="Audit log"
           list={list}
-          columns={columns(change)}
+          columns={columns(change, nameOf)}
           keyOf={(row) => row.auditId}
           empty={
             isFiltered || back ? (
               <Empty title="No entry fits these filters" icon={<IconFilterOff aria-hidden />}>
-                Caller, operation and target must be written exactly as in the log.
+                {filters.operation === APPROVAL && filters.target !== ''
+                  ? 'No person or key approved this definition. Definitions that were there at the first check of the environment count as approved.'
+                  : 'Caller, operation and target must be written exactly as in the log.'}
               </Empty>
             ) : (
               <Empty title="No entries yet">Each change of this environment appears here.</Empty>
@@ -95,7 +99,7 @@ export function Audit() {
   );
 }
 
-function columns(change: Change): Column<AuditEntry>[] {
+function columns(change: Change, nameOf: (target: string) => string): Column<AuditEntry>[] {
   const only = (filter: Filter, value: string, text: string) => (
     <Anchor
       component="button"
@@ -109,7 +113,22 @@ function columns(change: Change): Column<AuditEntry>[] {
   );
   return [
     { label: 'Operation', cell: (row) => only('operation', row.operation, row.operation) },
-    { label: 'Target', cell: (row) => (row.target === null ? '–' : only('target', row.target, row.target)) },
+    {
+      label: 'Target',
+      cell: (row) =>
+        row.target === null ? (
+          '–'
+        ) : (
+          <div>
+            {only('target', row.target, nameOf(row.target))}
+            {nameOf(row.target) !== row.target && (
+              <Text size="xs" c="dimmed" component="div" className="mono">
+                {row.target}
+              </Text>
+            )}
+          </div>
+        ),
+    },
     {
       label: 'Caller',
       cell: (row) => only('caller', row.caller, row.personName ?? row.keyName ?? callerInWords(row.caller)),

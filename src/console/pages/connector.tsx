@@ -4,11 +4,12 @@ import { useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { ActionRecord, ConnectorDetails, SignInWay } from '../api-types.ts';
 import { useConnectorSource } from '../connector-source.ts';
+import { approvalsOf } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { count, Id, some, State } from '../parts/values.tsx';
+import { count, Id, Name, some, State } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { query } from '../rest-client.ts';
 import { OAuthApp } from './connector-oauth.tsx';
@@ -202,14 +203,29 @@ function Actions({ path, connectorId }: { path: string; connectorId: string }) {
                   >
                     {one.name}
                   </Anchor>
-                  <Text size="xs" c="dimmed" className="mono">
-                    {one.actionId}
+                  <Text size="xs" c="dimmed" component="div">
+                    <Name value={one.actionId} />
                   </Text>
                 </div>
               ),
             },
             { label: 'Description', cell: (one) => one.description },
-            { label: 'Effect', end: true, cell: (one) => <State value={one.effect} /> },
+            { label: 'Effect', cell: (one) => <State value={one.effect} /> },
+            {
+              label: 'Approval',
+              end: true,
+              cell: (one) => (
+                <Anchor
+                  component={Link}
+                  to={approvalsOf({ connectorId, actionId: one.actionId })}
+                  size="sm"
+                  className="nowrap"
+                  aria-label={`Who approved ${one.actionId}`}
+                >
+                  Who approved it
+                </Anchor>
+              ),
+            },
           ]}
         />
       )}

@@ -1,10 +1,11 @@
-import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { IconShieldCheck } from '@tabler/icons-react';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { useAct } from '../parts/acts.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Page } from '../parts/page.tsx';
+import { Jumps, Page } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -76,6 +77,11 @@ export function DefinitionChanges() {
         )
       }
     >
+      <Jumps>
+        <Anchor component={Link} to="/audit?operation=approveDefinitions" size="sm">
+          Who approved definitions
+        </Anchor>
+      </Jumps>
       <Group role="search" aria-label="Filters">
         <TypedFilter
           label="Connector id"

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, SimpleGrid } from '@mantine/core';
+import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import {
   IconArrowLeft,
   IconCheck,
@@ -11,16 +11,18 @@ import {
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import type { CredentialRecord, ExecutionRecord, UserRecord } from '../api-types.ts';
+import type { CredentialRecord, ExecutionRecord } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
-import { useCallerName, useServerName } from '../names.ts';
+import { approvalsOf, useCallerName, useServerName } from '../names.ts';
+import { CodeBlock } from '../parts/code-block.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { StoryStep as Step } from '../parts/story-step.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { isObject, query } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
 /** One call: who asked, what was decided, which account it used, what the app answered. */
@@ -69,16 +71,78 @@ export function Execution() {
           <Facts call={call} />
         </Section>
       </SimpleGrid>
+      <Content call={call} />
     </Page>
   );
 }
 
 function Reason({ call }: { call: ExecutionRecord }) {
   const words = errorInWords(call);
+  const message = messageOf(call);
+  const mayRead = useScope('payloads:read');
   return (
     <Alert variant="light" color={call.outcome === 'denied' ? 'orange' : 'red'} title={words.title}>
-      {words.todo}
+      <Stack gap="xs" align="flex-start">
+        {message !== undefined && (
+          <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {message}
+          </Text>
+        )}
+        <Text size="sm">{words.todo}</Text>
+        {message === undefined && call.outcome === 'failed' && (
+          <Text size="sm" c="dimmed">
+            {mayRead
+              ? 'The message of this call is not stored. Settings decide what is stored of calls, and for how long.'
+              : 'A key with the scope payloads:read sees the message of the app.'}
+          </Text>
+        )}
+        <NextPage call={call} />
+      </Stack>
     </Alert>
+  );
+}
+
+/** A link to the page on which the reason can be repaired. */
+function NextPage({ call: { errorCode, userId, serverId } }: { call: ExecutionRecord }) {
+  const [to, text] =
+    userId && errorCode?.startsWith('credential_')
+      ? [`/users/${encodeURIComponent(userId)}`, 'Accounts of the user: check, reconnect, connect']
+      : serverId && errorCode === 'restricted'
+        ? [`/servers/${serverId}`, 'Restrictions of the server']
+        : [];
+  if (to === undefined) return null;
+  return (
+    <Anchor component={Link} to={to} size="sm" fw={600} c="inherit" underline="always">
+      {text}
+    </Anchor>
+  );
+}
+
+/** Returns the message that the caller of a failed call got, where it is stored. */
+function messageOf({ outcome, output }: ExecutionRecord): string | undefined {
+  if (outcome === 'succeeded' || !isObject(output)) return undefined;
+  return typeof output['error'] === 'string' ? output['error'] : undefined;
+}
+
+/** The input and output of the call, where they are stored. */
+function Content({ call: { input, output, outcome } }: { call: ExecutionRecord }) {
+  if (input === undefined && (output === undefined || outcome === 'failed')) return null;
+  return (
+    <Section title="Input and output">
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        {Object.entries({ Input: input, Output: output }).map(
+          ([label, value]) =>
+            value !== undefined && (
+              <div key={label} className="tall">
+                <Text size="sm" fw={600} mb={6}>
+                  {label}
+                </Text>
+                <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />
+              </div>
+            ),
+        )}
+      </SimpleGrid>
+    </Section>
   );
 }
 
@@ -202,8 +266,7 @@ function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) 
 }
 
 function Facts({ call }: { call: ExecutionRecord }) {
-  const mayRead = useScope('users:read') && call.userId !== null;
-  const user = useRest<UserRecord>(`/users/${call.userId}`, { enabled: mayRead });
+  const nameOf = useServerName();
   const same = query({ connectorId: call.connectorId, actionId: call.actionId });
   return (
     <>
@@ -217,27 +280,17 @@ function Facts({ call }: { call: ExecutionRecord }) {
           <Id value={call.requestId} />
         </dd>
         <dt>User</dt>
+        <dd>{call.userId ? <UserName userId={call.userId} /> : 'none'}</dd>
+        <dt>Server</dt>
         <dd>
-          {call.userId ? (
-            <>
-              {user.data && (
-                <Anchor
-                  component={Link}
-                  to={`/users/${encodeURIComponent(call.userId)}`}
-                  display="block"
-                  size="sm"
-                >
-                  {user.data.username}
-                </Anchor>
-              )}
-              <Id value={call.userId} />
-            </>
+          {call.serverId ? (
+            <Anchor component={Link} to={`/servers/${call.serverId}`} size="sm">
+              {nameOf(call.serverId)}
+            </Anchor>
           ) : (
-            'none'
+            'none: REST'
           )}
         </dd>
-        <dt>Server</dt>
-        <dd>{call.serverId ? <Id value={call.serverId} /> : 'none: REST'}</dd>
         <dt>Credential</dt>
         <dd>{call.credentialId ? <Id value={call.credentialId} /> : 'none'}</dd>
         <dt>Caller</dt>
@@ -262,8 +315,8 @@ function Facts({ call }: { call: ExecutionRecord }) {
             </Anchor>
           </>
         )}
-        <Anchor component={Link} to="/audit?operation=approveDefinitions" size="sm">
-          Who approved tool definitions
+        <Anchor component={Link} to={approvalsOf(call)} size="sm">
+          Who approved this definition
         </Anchor>
         <Anchor component={Link} to={`/executions${same}`} size="sm">
           Calls of the same action

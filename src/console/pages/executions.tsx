@@ -1,14 +1,17 @@
-import { Anchor, Button, Group, Select, SegmentedControl } from '@mantine/core';
+import { Anchor, Button, Group, Select, SegmentedControl, Text } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { ExecutionRecord } from '../api-types.ts';
+import { errorInWords } from '../error-words.ts';
 import { useServerName, useServers } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
+import { UserPicker } from '../parts/pickers.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
 import { TypedFilter } from '../parts/typed-filter.tsx';
-import { duration, State, When } from '../parts/values.tsx';
+import { UserName } from '../parts/user-name.tsx';
+import { duration, Name, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
 
@@ -81,22 +84,26 @@ function useColumns(): Column<ExecutionRecord>[] {
     {
       label: 'Action',
       cell: (row) => (
-        <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono" fw={600}>
-          {row.connectorId}.{row.actionId}
+        <Anchor component={Link} to={`/executions/${row.executionId}`} size="sm" fw={600}>
+          <Name value={`${row.connectorId}.${row.actionId}`} />
         </Anchor>
       ),
     },
     {
       label: 'Outcome',
       cell: (row) => (
-        <Group gap={6} wrap="nowrap">
+        <div>
           <State value={row.outcome} />
-          {row.errorCode && row.outcome !== 'succeeded' && <span className="mono">{row.errorCode}</span>}
-        </Group>
+          {row.outcome !== 'succeeded' && (
+            <Text size="xs" c="dimmed" mt={2}>
+              {errorInWords(row).title}
+            </Text>
+          )}
+        </div>
       ),
     },
     { label: 'Server', cell: (row) => (row.serverId ? nameOf(row.serverId) : 'REST') },
-    { label: 'User', cell: (row) => (row.userId ? <span className="mono">{row.userId}</span> : '–') },
+    { label: 'User', cell: (row) => (row.userId ? <UserName userId={row.userId} /> : '–') },
     {
       label: 'Duration',
       end: true,
@@ -143,7 +150,13 @@ function Filters({ filters, change }: FilterProps) {
         change={(connectorId) => change({ connectorId })}
       />
       <TypedFilter label="Action" value={filters.actionId} change={(actionId) => change({ actionId })} />
-      <TypedFilter label="User id" value={filters.userId} change={(userId) => change({ userId })} />
+      <UserPicker
+        label="User"
+        placeholder="All users"
+        width={240}
+        value={filters.userId}
+        onChange={(userId) => change({ userId })}
+      />
       <Select
         label="Time"
         placeholder="All times"

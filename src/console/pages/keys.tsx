@@ -1,4 +1,5 @@
 import {
+  Anchor,
   Badge,
   Button,
   Checkbox,
@@ -14,6 +15,7 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
+import { Link } from 'react-router';
 import type { KeyRecord } from '../api-types.ts';
 import { ConfirmButton, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -28,12 +30,14 @@ import { query, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 const OVERLAPS = [
-  { value: '0', label: 'Ends at once' },
   { value: '3600', label: 'Works for an hour' },
   { value: '86400', label: 'Works for a day' },
   { value: '604800', label: 'Works for 7 days' },
   { value: '2592000', label: 'Works for 30 days' },
+  { value: '0', label: 'Ends at once' },
 ];
+/** The first choice, because no program stops by it. */
+const AN_HOUR = '3600';
 
 type MadeKey = KeyRecord & { key: string };
 
@@ -88,7 +92,22 @@ function columns(mayWrite: boolean, show: (secret: string) => void): Column<KeyR
     },
     { label: 'Key', cell: (row) => <span className="mono nowrap">…{row.lastFour}</span> },
     { label: 'Scopes', cell: (row) => <Scopes row={row} /> },
-    { label: 'Last used', cell: (row) => <When at={row.lastUsedAt} /> },
+    {
+      label: 'Last used',
+      cell: (row) => (
+        <div>
+          <When at={row.lastUsedAt} />
+          <Anchor
+            component={Link}
+            to={`/audit${query({ caller: `key:${row.keyId}` })}`}
+            size="xs"
+            display="block"
+          >
+            What it changed
+          </Anchor>
+        </div>
+      ),
+    },
     {
       label: 'Expires',
       cell: (row) => (
@@ -96,7 +115,7 @@ function columns(mayWrite: boolean, show: (secret: string) => void): Column<KeyR
           <When at={row.expiresAt} />
           {row.previousExpiresAt && (
             <Text size="xs" c="dimmed">
-              earlier secret <When at={row.previousExpiresAt} />
+              The earlier secret ends <When at={row.previousExpiresAt} />.
             </Text>
           )}
         </div>
@@ -123,13 +142,32 @@ function Scopes({ row }: { row: KeyRecord }) {
 }
 
 function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void }) {
-  const [overlapSeconds, setOverlap] = useState('0');
+  const [overlapSeconds, setOverlap] = useState(AN_HOUR);
   const { keyId: own } = useSession();
-  if (row.kind === 'environment') return null;
+  if (row.kind === 'environment')
+    return (
+      <Text size="xs" c="dimmed" maw={300} ml="auto">
+        To replace it without an outage, give each program a key of its own. Then run{' '}
+        <span className="mono">gatehouse keys rotate {row.name}</span>, which ends it at once.
+      </Text>
+    );
   const path = `/api/keys/${encodeURIComponent(row.keyId)}`;
   const isOwn = row.keyId === own;
   return (
-    <Group gap={6} wrap="nowrap" justify="flex-end">
+    <Group gap={6} justify="flex-end">
+      {row.previousExpiresAt && (
+        <ConfirmButton
+          size="xs"
+          variant="filled"
+          label="End the earlier secret"
+          title={`End the earlier secret of ${row.name}?`}
+          done={`The earlier secret of ${row.name} has ended.`}
+          run={() => rest(`${path}/previous-secret`, { method: 'DELETE' })}
+        >
+          Requests with it are refused within a second. The new secret …{row.lastFour} stays. End it when
+          every program has the new one.
+        </ConfirmButton>
+      )}
       <ConfirmButton
         size="xs"
         label="Rotate"
@@ -142,15 +180,18 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
           show(made.key);
         }}
       >
-        The key gets a new secret. Its scopes and its expiry stay.
+        The key gets a new secret, which is shown once. Its scopes and its expiry stay.
         <Select
-          mt="sm"
+          my="sm"
           label="The earlier secret"
           data={OVERLAPS}
           value={overlapSeconds}
           allowDeselect={false}
-          onChange={(value) => setOverlap(value ?? '0')}
+          onChange={(value) => setOverlap(value ?? AN_HOUR)}
         />
+        {overlapSeconds === '0'
+          ? 'Programs that send the earlier secret are refused at once, until they have the new one.'
+          : 'Programs continue with the earlier secret until then. If it leaked, end it as soon as they have the new one.'}
         {isOwn && <p>You are signed in with this key. Your session ends with the earlier secret.</p>}
       </ConfirmButton>
       <ConfirmButton

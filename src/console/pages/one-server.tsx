@@ -5,9 +5,10 @@ import { Link, useNavigate, useParams } from 'react-router';
 import type { ServerRecord } from '../api-types.ts';
 import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { KillSwitch } from '../parts/kill-switch.tsx';
-import { Page, Section } from '../parts/page.tsx';
+import { Jumps, Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -15,7 +16,7 @@ import { useScope } from '../signed-in.ts';
 import { Access } from '../server/access.tsx';
 import { Rules } from '../server/rules.tsx';
 import { NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
-import { ToolList } from '../server/tool-list.tsx';
+import { ToolList, ToolTotal } from '../server/tool-list.tsx';
 import { SimulateCall } from '../server/simulate-call.tsx';
 
 /** One MCP server: its access, its tools, its restrictions, and its end. */
@@ -56,6 +57,20 @@ export function OneServer() {
         </>
       }
     >
+      <Jumps>
+        <Anchor href="#tools" size="sm">
+          <ToolTotal serverId={serverId} />
+        </Anchor>
+        <Anchor component={Link} to={`/executions${query({ serverId, span: '1' })}`} size="sm">
+          Calls of the last hour
+        </Anchor>
+        <Anchor component={Link} to={`/executions${query({ serverId })}`} size="sm">
+          All calls
+        </Anchor>
+        <Anchor component={Link} to={`/audit${query({ target: serverId })}`} size="sm">
+          Who changed it
+        </Anchor>
+      </Jumps>
       <Access key={`access ${serverId}`} server={server} />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <Rules key={`rules ${serverId}`} server={server} />
@@ -92,42 +107,32 @@ export function OneServer() {
 
 function Facts({ server }: { server: ServerRecord }) {
   return (
-    <>
-      <dl className="facts">
-        <dt>Server</dt>
-        <dd>
-          <Id value={server.serverId} />
-        </dd>
-        <dt>Owner</dt>
-        <dd>
-          {server.ownerUserId ? <Id value={server.ownerUserId} /> : 'none'}
-          {server.createdByUser && ', who created it'}
-        </dd>
-        <dt>Tools</dt>
-        <dd>
-          {server.toolMode}
-          {server.pinTools && ', only approved definitions'}
-        </dd>
-        <dt>Instructions</dt>
-        <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
-        <dt>Created</dt>
-        <dd>
-          <When at={server.createdAt} />
-        </dd>
-        <dt>Changed</dt>
-        <dd>
-          <When at={server.updatedAt} />
-        </dd>
-      </dl>
-      <Group mt="md">
-        <Anchor component={Link} to={`/executions${query({ serverId: server.serverId })}`} size="sm">
-          Calls through this server
-        </Anchor>
-        <Anchor component={Link} to={`/audit${query({ target: server.serverId })}`} size="sm">
-          Who changed it
-        </Anchor>
-      </Group>
-    </>
+    <dl className="facts">
+      <dt>Server</dt>
+      <dd>
+        <Id value={server.serverId} />
+      </dd>
+      <dt>Owner</dt>
+      <dd>
+        {server.ownerUserId ? <UserName userId={server.ownerUserId} /> : 'none'}
+        {server.createdByUser && ', who created it'}
+      </dd>
+      <dt>Tools</dt>
+      <dd>
+        {server.toolMode}
+        {server.pinTools && ', only approved definitions'}
+      </dd>
+      <dt>Instructions</dt>
+      <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
+      <dt>Created</dt>
+      <dd>
+        <When at={server.createdAt} />
+      </dd>
+      <dt>Changed</dt>
+      <dd>
+        <When at={server.updatedAt} />
+      </dd>
+    </dl>
   );
 }
 

@@ -2,12 +2,14 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/
 import { IconArrowLeft, IconBan } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { ExecutionRecord, UserRecord } from '../api-types.ts';
+import { useServers } from '../names.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Page, Section } from '../parts/page.tsx';
-import { List, Loading } from '../parts/records.tsx';
+import { KillSwitch } from '../parts/kill-switch.tsx';
+import { Jumps, Page, Section } from '../parts/page.tsx';
+import { List, Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { Id, State, When } from '../parts/values.tsx';
+import { Id, Name, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
@@ -41,11 +43,30 @@ export function OneUser() {
           Calls, tokens and links of this user are refused until the user is enabled again.
         </Alert>
       )}
+      <Jumps>
+        <Anchor component={Link} to={`/executions${query({ userId, span: '1' })}`} size="sm">
+          Calls of the last hour
+        </Anchor>
+        <Anchor component={Link} to={`/executions${query({ userId })}`} size="sm">
+          All calls
+        </Anchor>
+        <Anchor href="#agents" size="sm">
+          Agents
+        </Anchor>
+        <Anchor component={Link} to={`/audit${query({ target: userId })}`} size="sm">
+          Who changed this user
+        </Anchor>
+      </Jumps>
       <Accounts key={user.userId} user={user} />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <Section title="Last calls" flush>
-          <LastCalls userId={user.userId} />
-        </Section>
+        <Stack gap="lg">
+          <Section id="agents" title="Agents" flush>
+            <Agents userId={user.userId} />
+          </Section>
+          <Section title="Last calls" flush>
+            <LastCalls userId={user.userId} />
+          </Section>
+        </Stack>
         <Stack gap="lg">
           <Section title="Facts">
             <Facts user={user} />
@@ -54,6 +75,43 @@ export function OneUser() {
         </Stack>
       </SimpleGrid>
     </Page>
+  );
+}
+
+/** The MCP servers of the user, each with what its agent did and a switch that stops it. */
+function Agents({ userId }: { userId: string }) {
+  const servers = useServers().filter(({ ownerUserId }) => ownerUserId === userId);
+  if (servers.length === 0)
+    return <Empty title="No MCP server">A server that the user owns appears here.</Empty>;
+  return (
+    <Records
+      label="Agents"
+      rows={servers}
+      keyOf={(row) => row.serverId}
+      columns={[
+        {
+          label: 'Server',
+          cell: (row) => (
+            <Anchor component={Link} to={`/servers/${row.serverId}`} size="sm" fw={600}>
+              {row.name}
+            </Anchor>
+          ),
+        },
+        {
+          label: 'What it did',
+          cell: (row) => (
+            <Anchor
+              component={Link}
+              to={`/executions${query({ serverId: row.serverId, userId, span: '1' })}`}
+              size="sm"
+            >
+              Calls of the last hour
+            </Anchor>
+          ),
+        },
+        { label: 'On', end: true, cell: (row) => <KillSwitch server={row} /> },
+      ]}
+    />
   );
 }
 
@@ -70,8 +128,8 @@ function LastCalls({ userId }: { userId: string }) {
         {
           label: 'Action',
           cell: (row) => (
-            <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono">
-              {row.connectorId}.{row.actionId}
+            <Anchor component={Link} to={`/executions/${row.executionId}`} size="sm">
+              <Name value={`${row.connectorId}.${row.actionId}`} />
             </Anchor>
           ),
         },
@@ -100,12 +158,6 @@ function Facts({ user }: { user: UserRecord }) {
       <dt>Created</dt>
       <dd>
         <When at={user.createdAt} />
-      </dd>
-      <dt>Changes</dt>
-      <dd>
-        <Anchor component={Link} to={`/audit${query({ target: user.userId })}`}>
-          Who changed this user
-        </Anchor>
       </dd>
       <dt>Metadata</dt>
       <dd>

@@ -18,6 +18,7 @@ import { Loading } from '../parts/records.tsx';
 import { timeOf } from '../parts/runs.tsx';
 import { StoryStep } from '../parts/story-step.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { duration, Id, Moment, some, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { isObject, rest } from '../rest-client.ts';
@@ -96,7 +97,7 @@ export function RunPage() {
           <dd>{run.version}</dd>
           <dt>User</dt>
           <dd>
-            <Id value={run.userId} />
+            <UserName userId={run.userId} />
           </dd>
           <dt>Installation</dt>
           <dd>{run.installationId ? <Id value={run.installationId} /> : 'none: a test of a version'}</dd>

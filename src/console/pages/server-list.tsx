@@ -8,7 +8,8 @@ import { Page } from '../parts/page.tsx';
 import { Loading, Records, type Column } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { some, When } from '../parts/values.tsx';
+import { UserName } from '../parts/user-name.tsx';
+import { some, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { useScope } from '../signed-in.ts';
 
@@ -19,7 +20,8 @@ const COLUMNS: Column<ServerRecord>[] = [
       <div>
         <Anchor component={Link} to={`/servers/${row.serverId}`} fw={600}>
           {row.name}
-        </Anchor>
+        </Anchor>{' '}
+        {!row.enabled && <State value="disabled">switched off</State>}
         {row.description && (
           <Text size="xs" c="dimmed" lineClamp={1} maw={380}>
             {row.description}
@@ -31,7 +33,7 @@ const COLUMNS: Column<ServerRecord>[] = [
   { label: 'Restrictions', cell: (row) => (row.hasRestrictions ? 'restricted' : 'everything allowed') },
   {
     label: 'Owner',
-    cell: (row) => (row.ownerUserId ? <span className="mono">{row.ownerUserId}</span> : 'none'),
+    cell: (row) => (row.ownerUserId ? <UserName userId={row.ownerUserId} /> : 'none'),
   },
   { label: 'Changed', cell: (row) => <When at={row.updatedAt} /> },
   { label: 'On', end: true, cell: (row) => <KillSwitch server={row} /> },
@@ -56,7 +58,7 @@ export function ServerList() {
   return (
     <Page
       title="Servers"
-      lead="An MCP server is one address for agents. It decides which tools they see and what they may do."
+      lead="An MCP server is one address for agents. It decides which tools they see and what they may do. Its switch stops them at once."
       actions={create}
     >
       <TextInput

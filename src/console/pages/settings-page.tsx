@@ -5,6 +5,7 @@ import {
   Input,
   NumberInput,
   SegmentedControl,
+  Select,
   Stack,
   Text,
   Textarea,
@@ -15,7 +16,8 @@ import { Link } from 'react-router';
 import type { SettingsRecord } from '../api-types.ts';
 import { ConfirmDialog, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { Page, Section } from '../parts/page.tsx';
+import { BASE } from '../page-facts.ts';
+import { Jumps, Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { queries, useRest } from '../queries.ts';
@@ -23,8 +25,16 @@ import { isObject, RestError, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 const PATH = '/api/settings';
+const DAY_MS = 86_400_000;
 
 type Draft = Partial<SettingsRecord>;
+
+const PAYLOADS: { value: SettingsRecord['payloads']; label: string }[] = [
+  { value: 'off', label: 'Nothing' },
+  { value: 'messages', label: 'The messages of failed calls' },
+  { value: 'errors', label: 'Input and message of failed calls' },
+  { value: 'all', label: 'Input and output of all calls' },
+];
 
 /** The settings of the environment, as a form. */
 export function SettingsPage() {
@@ -32,6 +42,14 @@ export function SettingsPage() {
   const { environment } = useSession();
   return (
     <Page title="Settings" lead={`They belong to the environment ${environment}. A change holds at once.`}>
+      <Jumps>
+        <Anchor href="#backup" size="sm">
+          Backup and restore
+        </Anchor>
+        <Anchor component={Link} to="/audit?operation=putSettings" size="sm">
+          Who changed the settings
+        </Anchor>
+      </Jumps>
       {found.data ? (
         <Form settings={found.data} />
       ) : found.isError ? (
@@ -46,31 +64,47 @@ export function SettingsPage() {
 
 /** How to bring an earlier state back, which the console cannot do while it runs on the store. */
 function Backups() {
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
   return (
-    <Section title="Backup and restore">
+    <Section id="backup" title="Backup and restore">
       <Stack gap="sm">
         <Text size="sm">
-          A backup is one file with the whole store and its master key. Make one each night, on the machine of
-          the service, while it runs:
+          A backup is one file with the whole store, both environments, and its master key. Make one each
+          night, on the machine of the service, while it runs:
         </Text>
         <CodeBlock
           text="gatehouse backup gatehouse-$(date +%F).backup --passphrase-file /etc/gatehouse/passphrase"
           label="Command of a backup"
         />
-        <Text size="sm">
-          To go back to yesterday, stop the service and restore that file into an empty home. Start it there.
-          Keep the home of today until you are sure.
+        <Text size="sm" fw={600}>
+          To go back to yesterday
         </Text>
-        <CodeBlock
-          text="GATEHOUSE_HOME=~/restored gatehouse restore gatehouse-2026-01-31.backup --passphrase-file /etc/gatehouse/passphrase"
-          label="Command of a restore"
-        />
+        <ol className="steps">
+          <li>Stop the service. Clients are refused until step 3.</li>
+          <li>
+            Restore the file of yesterday into an empty home. With PostgreSQL,{' '}
+            <span className="mono">DATABASE_URL</span> must name an empty database.
+            <CodeBlock
+              text={`GATEHOUSE_HOME=~/restored gatehouse restore gatehouse-${yesterday}.backup --passphrase-file /etc/gatehouse/passphrase`}
+              label="Command of a restore"
+            />
+          </li>
+          <li>
+            Start the service with the new home. Keep the home of today until you are sure.
+            <CodeBlock text="GATEHOUSE_HOME=~/restored gatehouse serve" label="Command of the start" />
+          </li>
+        </ol>
         <Text size="sm" c="dimmed">
           To undo one change only, ask the{' '}
           <Anchor component={Link} to="/audit" underline="always">
             audit log
           </Anchor>{' '}
-          who made it, or apply an earlier file of <span className="mono">gatehouse config export</span>.
+          who made it, or apply an earlier file of <span className="mono">gatehouse config export</span>. All
+          ways are in the{' '}
+          <Anchor href={`${BASE}/docs/backup`} underline="always">
+            documentation of backups
+          </Anchor>
+          .
         </Text>
       </Stack>
     </Section>
@@ -225,23 +259,19 @@ function Events({ shown, change, fault }: PartProps) {
 
 function Payloads({ shown, change, fault }: PartProps) {
   return (
-    <Section title="Inputs and outputs of calls">
+    <Section title="What is stored of calls">
       <Stack>
-        <Choice
-          label="Store them"
-          description="They can hold personal data. Reading them needs the scope payloads:read."
-        >
-          <SegmentedControl
-            aria-label="Store them"
-            value={shown.payloads}
-            onChange={(value) => change({ payloads: value === 'all' || value === 'errors' ? value : 'off' })}
-            data={[
-              { value: 'off', label: 'Never' },
-              { value: 'errors', label: 'Failed calls' },
-              { value: 'all', label: 'All calls' },
-            ]}
-          />
-        </Choice>
+        <Select
+          label="Content"
+          description="Messages, inputs and outputs can hold personal data. Reading them needs the scope payloads:read."
+          w={{ base: '100%', xs: 320 }}
+          allowDeselect={false}
+          value={shown.payloads}
+          onChange={(value) =>
+            change({ payloads: PAYLOADS.find((one) => one.value === value)?.value ?? 'off' })
+          }
+          data={PAYLOADS}
+        />
         <NumberInput
           label="Days"
           description="Days for which they are stored, from 1 to 90. A change holds for later calls."

@@ -4,11 +4,13 @@ import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.ts';
 import { attentionOf, nextSteps, type Note } from '../attention.ts';
+import { errorInWords } from '../error-words.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { count, duration, When } from '../parts/values.tsx';
+import { UserName } from '../parts/user-name.tsx';
+import { count, duration, Name, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { useSession } from '../signed-in.ts';
 
@@ -28,13 +30,32 @@ export function Start() {
     topics: ['executions'],
   });
 
+  const steps = overview.data ? nextSteps(overview.data, summary.data) : [];
+  const failures = (
+    <Section title="Last failures" flush>
+      <Failures />
+    </Section>
+  );
   return (
     <Page title="Start" lead={`What runs in ${environment}, what is broken, and what to do next.`}>
-      {overview.isError ? (
-        <ErrorNotice error={overview.error} again={() => void overview.refetch()} />
-      ) : (
-        overview.data && <Attention overview={overview.data} summary={summary.data} />
-      )}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <Section title="Needs attention">
+          {overview.isError ? (
+            <ErrorNotice error={overview.error} again={() => void overview.refetch()} />
+          ) : overview.data ? (
+            <Attention notes={attentionOf(overview.data, summary.data)} />
+          ) : (
+            <Loading rows={4} />
+          )}
+        </Section>
+        {steps.length > 0 ? (
+          <Section title="Next steps">
+            <Notes notes={steps} />
+          </Section>
+        ) : (
+          failures
+        )}
+      </SimpleGrid>
       <Section
         title="Calls"
         aside={
@@ -49,41 +70,23 @@ export function Start() {
           <Loading rows={4} />
         )}
       </Section>
-      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <Section title="Last failures" flush>
-          <Failures />
-        </Section>
-        <Section title="In this environment">
-          {overview.data ? <Numbers overview={overview.data} /> : <Loading rows={4} />}
-        </Section>
-      </SimpleGrid>
+      {steps.length > 0 && failures}
+      <Section title="In this environment">
+        {overview.data ? <Numbers overview={overview.data} /> : <Loading rows={4} />}
+      </Section>
     </Page>
   );
 }
 
-function Attention({ overview, summary }: { overview: Overview; summary: ExecutionSummary | undefined }) {
-  const notes = attentionOf(overview, summary);
-  const steps = nextSteps(overview, summary);
+function Attention({ notes }: { notes: Note[] }) {
+  if (notes.length > 0) return <Notes notes={notes} />;
   return (
-    <SimpleGrid cols={{ base: 1, md: steps.length > 0 ? 2 : 1 }} spacing="lg">
-      <Section title="Needs attention">
-        {notes.length === 0 ? (
-          <Group gap="sm" wrap="nowrap">
-            <ThemeIcon variant="light" color="green" radius="xl" size={32}>
-              <IconCircleCheck size={20} aria-hidden />
-            </ThemeIcon>
-            <Text>Everything works. No account, subscription or run needs you.</Text>
-          </Group>
-        ) : (
-          <Notes notes={notes} />
-        )}
-      </Section>
-      {steps.length > 0 && (
-        <Section title="Next steps">
-          <Notes notes={steps} />
-        </Section>
-      )}
-    </SimpleGrid>
+    <Group gap="sm" wrap="nowrap">
+      <ThemeIcon variant="light" color="green" radius="xl" size={32}>
+        <IconCircleCheck size={20} aria-hidden />
+      </ThemeIcon>
+      <Text>Everything works. No account, subscription or run needs you.</Text>
+    </Group>
   );
 }
 
@@ -167,7 +170,7 @@ function Figure({ label, value, note }: { label: string; value: string; note?: s
 }
 
 function Failures() {
-  const list = useRest<ListPage<ExecutionRecord>>('/api/executions?outcome=failed&limit=6', {
+  const list = useRest<ListPage<ExecutionRecord>>('/api/executions?outcome=failed&limit=5', {
     topics: ['executions'],
   });
   if (list.isPending) return <Loading rows={3} />;
@@ -193,12 +196,17 @@ function Failures() {
           {
             label: 'Action',
             cell: (row) => (
-              <Anchor component={Link} to={`/executions/${row.executionId}`} className="mono">
-                {row.connectorId}.{row.actionId}
-              </Anchor>
+              <div>
+                <Anchor component={Link} to={`/executions/${row.executionId}`} size="sm" fw={600}>
+                  <Name value={`${row.connectorId}.${row.actionId}`} />
+                </Anchor>
+                <Text size="xs" c="dimmed">
+                  {errorInWords(row).title}
+                </Text>
+              </div>
             ),
           },
-          { label: 'Reason', cell: (row) => <span className="mono">{row.errorCode ?? 'unknown'}</span> },
+          { label: 'User', cell: (row) => (row.userId ? <UserName userId={row.userId} /> : '–') },
           { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
         ]}
       />
@@ -233,7 +241,7 @@ function Numbers({ overview }: { overview: Overview }) {
     ['Runs failed in 24 hours', count(overview.runs.failed)],
   ];
   return (
-    <dl className="facts">
+    <dl className="facts numbers">
       {lines.map(([label, value]) => (
         <Line key={label} label={label} value={value} />
       ))}

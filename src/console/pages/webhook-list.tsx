@@ -5,7 +5,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
-import { State, When } from '../parts/values.tsx';
+import { count, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
 
@@ -43,6 +43,11 @@ export function WebhookList() {
   );
 }
 
+/** Returns a number of deliveries, of which the API counts no more than 100. */
+export function deliveriesInWords(n: number): string {
+  return n === 1 ? '1 delivery' : `${count(n)}${n === 100 ? ' or more' : ''} deliveries`;
+}
+
 const COLUMNS: Column<SubscriptionRecord>[] = [
   {
     label: 'Address',
@@ -75,6 +80,17 @@ const COLUMNS: Column<SubscriptionRecord>[] = [
   {
     label: 'Failing since',
     cell: (row) => (row.failingSince ? <When at={row.failingSince} /> : '–'),
+  },
+  {
+    label: 'Given up',
+    cell: (row) =>
+      row.deadDeliveries === 0 ? (
+        'none'
+      ) : (
+        <Anchor component={Link} to={`/webhooks/${row.subscriptionId}?status=dead`} className="nowrap">
+          <State value="dead">{deliveriesInWords(row.deadDeliveries)}</State>
+        </Anchor>
+      ),
   },
   { label: 'Created', end: true, cell: (row) => <When at={row.createdAt} /> },
 ];

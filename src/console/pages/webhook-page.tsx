@@ -9,10 +9,12 @@ import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { TimeInput } from '../parts/time-input.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
+import { deliveriesInWords } from './webhook-list.tsx';
 
 const EVERY_MS = 5000;
 const DAY_MS = 86_400_000;
@@ -90,6 +92,16 @@ function Warnings({ one }: { one: SubscriptionRecord }) {
           disabled.
         </Alert>
       )}
+      {one.deadDeliveries > 0 && (
+        <Alert
+          variant="light"
+          color="red"
+          title={`${deliveriesInWords(one.deadDeliveries)} did not arrive, after every attempt`}
+        >
+          The attempts below show what the receiver answered. When it works again, replay a delivery, or
+          recover all since a time.
+        </Alert>
+      )}
       {one.sourceReason && (
         <Alert variant="light" color="orange" title="The app does not answer, so events may be missing">
           {one.sourceReason}
@@ -111,15 +123,7 @@ function Facts({ one }: { one: SubscriptionRecord }) {
       <dt>Account</dt>
       <dd>{one.connectionId ? <Id value={one.connectionId} /> : 'none'}</dd>
       <dt>User</dt>
-      <dd>
-        {one.userId ? (
-          <Anchor component={Link} to={`/users/${encodeURIComponent(one.userId)}`} className="mono">
-            {one.userId}
-          </Anchor>
-        ) : (
-          'none'
-        )}
-      </dd>
+      <dd>{one.userId ? <UserName userId={one.userId} /> : 'none'}</dd>
       <dt>Events come by</dt>
       <dd>
         {one.source === 'native'
@@ -142,7 +146,7 @@ function Facts({ one }: { one: SubscriptionRecord }) {
       </dd>
       <dt>Changes</dt>
       <dd>
-        <Anchor component={Link} to={`/audit?target=${one.subscriptionId}`}>
+        <Anchor component={Link} to={`/audit?target=${one.subscriptionId}`} size="sm">
           Who changed it
         </Anchor>
       </dd>

@@ -11,6 +11,7 @@ import { Loading, UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
@@ -89,7 +90,7 @@ export function WorkflowPage() {
 }
 
 const INSTALLATIONS: Column<InstallationRecord>[] = [
-  { label: 'User', cell: (row) => <Id value={row.userId} /> },
+  { label: 'User', cell: (row) => <UserName userId={row.userId} /> },
   { label: 'State', cell: (row) => <State value={row.enabled ? 'enabled' : 'disabled'} /> },
   { label: 'Version', cell: (row) => row.version },
   {

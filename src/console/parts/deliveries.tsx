@@ -90,12 +90,19 @@ function columns(
     {
       label: 'State',
       cell: (row) => (
-        <Group gap={6}>
-          <State value={row.status} />
-          {row.status !== 'succeeded' && (
-            <span className="mono">{reasonOf(row.lastStatus, row.lastError)}</span>
+        <div>
+          <Group gap={6}>
+            <State value={row.status} />
+            {row.status !== 'succeeded' && (
+              <span className="mono">{reasonOf(row.lastStatus, row.lastError)}</span>
+            )}
+          </Group>
+          {row.status !== 'succeeded' && row.attempts.at(-1)?.excerpt && (
+            <Text size="xs" c="dimmed" mt={2} lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+              {row.attempts.at(-1)?.excerpt}
+            </Text>
           )}
-        </Group>
+        </div>
       ),
     },
     {

@@ -1,5 +1,6 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
+import { Breakable } from './values.tsx';
 
 interface PageProps {
   title: string;
@@ -20,7 +21,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
       <Group justify="space-between" align="flex-start" gap="sm">
         <Box maw={720} miw={0}>
           <Title order={1} style={{ overflowWrap: 'anywhere' }}>
-            {title}
+            <Breakable text={title} />
           </Title>
           {lead && (
             <Text c="dimmed" mt={4}>
@@ -35,13 +36,25 @@ export function Page({ title, lead, actions, children }: PageProps) {
   );
 }
 
+/** Links to what operators look for on a long page, or next. */
+export function Jumps({ children }: { children: ReactNode }) {
+  return (
+    <Group component="nav" aria-label="On this page" gap="lg" mt={-8}>
+      {children}
+    </Group>
+  );
+}
+
 /** A bordered part of a page with its own heading. */
 export function Section({
+  id,
   title,
   aside,
   children,
   flush = false,
 }: {
+  /** The target of a link to this part. */
+  id?: string;
   title: string;
   aside?: ReactNode;
   children: ReactNode;
@@ -49,7 +62,7 @@ export function Section({
   flush?: boolean;
 }) {
   return (
-    <section className="card" aria-label={title}>
+    <section className="card" aria-label={title} id={id}>
       <Group justify="space-between" px="md" pt="md" pb={flush ? 'sm' : 0} gap="xs">
         <Title order={2}>{title}</Title>
         {aside}

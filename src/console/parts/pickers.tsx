@@ -5,6 +5,7 @@ import type { ActionRecord, ConnectorRecord, UserRecord } from '../api-types.ts'
 import { useAll, useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
+import { useUsername } from './user-name.tsx';
 
 const TYPING_MS = 250;
 
@@ -40,8 +41,8 @@ function useConnectorSearch(): Search {
   };
 }
 
-/** Offers the first users. Others are found by their whole username or id. */
-function useUserSearch(): Search {
+/** Offers the first users and the chosen one. Others are found by their whole username or id. */
+function useUserSearch(chosen = ''): Search {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim(), TYPING_MS);
   const enabled = useScope('users:read');
@@ -49,7 +50,9 @@ function useUserSearch(): Search {
   const named = useRest<ListPage<UserRecord>>(`/users${query({ username: wanted })}`, {
     enabled: enabled && wanted !== '',
   });
+  const name = useUsername(chosen);
   const byId = new Map<string, Option>();
+  if (name !== null) byId.set(chosen, { value: chosen, label: `${name} (${chosen})` });
   for (const { userId, username } of [...(first.data?.data ?? []), ...(named.data?.data ?? [])])
     byId.set(userId, { value: userId, label: `${username} (${userId})` });
   const isKnown = [...byId.values()].some(({ label }) => label.includes(wanted));
@@ -111,14 +114,16 @@ interface OneProps {
   placeholder?: string;
   value: string;
   onChange: (id: string) => void;
+  width?: number;
 }
 
-function One({ search, value, onChange, ...props }: OneProps & { search: Search }) {
+function One({ search, value, onChange, width, ...props }: OneProps & { search: Search }) {
   const data = useWithChosen(search.options, value === '' ? [] : [value]);
   const chosen = data.find((one) => one.value === value)?.label;
   return (
     <Select
       {...props}
+      {...(width === undefined ? {} : { w: width, maw: '100%' })}
       value={value || null}
       onChange={(id) => onChange(id ?? '')}
       data={data}
@@ -137,7 +142,7 @@ export function ConnectorPicker(props: OneProps) {
 }
 
 export function UserPicker(props: OneProps) {
-  return <One {...props} search={useUserSearch()} />;
+  return <One {...props} search={useUserSearch(props.value)} />;
 }
 
 export interface ActionName {

@@ -1,11 +1,12 @@
-import { Anchor, Group, SegmentedControl, Stack } from '@mantine/core';
+import { Anchor, Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RunRecord } from '../api-types.ts';
 import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { isObject, query } from '../rest-client.ts';
 import { Empty } from './empty.tsx';
 import { List, Pager, type Column } from './records.tsx';
 import { useCursor, useFilters } from './search-params.ts';
+import { UserName } from './user-name.tsx';
 import { duration, State, When } from './values.tsx';
 
 const FILTERS = ['status'] as const;
@@ -35,7 +36,7 @@ export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: str
           ]}
         />
       </Group>
-      <div>
+      <div className="card">
         <List
           label="Runs"
           list={list}
@@ -73,14 +74,35 @@ function columns(nameOf: ((workflowId: string) => string) | undefined): Column<R
         </Anchor>
       ),
     },
-    ...(nameOf ? [{ label: 'Workflow', cell: (row: RunRecord) => nameOf(row.workflowId) }] : []),
-    { label: 'State', cell: (row) => <State value={row.status} /> },
-    { label: 'Version', cell: (row) => row.version },
+    {
+      label: nameOf ? 'Workflow' : 'Version',
+      cell: (row) => (nameOf ? `${nameOf(row.workflowId)}, version ${row.version}` : row.version),
+    },
+    {
+      label: 'State',
+      cell: (row) => (
+        <div>
+          <State value={row.status} />
+          {row.error !== undefined && (
+            <Text size="xs" c="dimmed" mt={2} lineClamp={4} maw={360} style={{ overflowWrap: 'anywhere' }}>
+              {failureInWords(row.error)}
+            </Text>
+          )}
+        </div>
+      ),
+    },
     { label: 'Begun by', cell: (row) => row.trigger },
-    { label: 'User', cell: (row) => <span className="mono">{row.userId}</span> },
+    { label: 'User', cell: (row) => <UserName userId={row.userId} /> },
     { label: 'Took', end: true, cell: (row) => <span className="nowrap">{duration(timeOf(row))}</span> },
     { label: 'When', end: true, cell: (row) => <When at={row.createdAt} /> },
   ];
+}
+
+/** Returns the step that failed, and why. */
+function failureInWords(error: unknown): string {
+  const { stepId, error: sentence } = isObject(error) ? error : {};
+  const step = typeof stepId === 'string' ? `Step ${stepId}: ` : '';
+  return step + (typeof sentence === 'string' ? sentence : JSON.stringify(error));
 }
 
 /** Returns the time from the start of something to its end; null while it has none. */

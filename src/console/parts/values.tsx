@@ -1,6 +1,6 @@
 import { ActionIcon, Badge, CopyButton, Group, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
-import { useEffect, useState, type ReactNode } from 'react';
+import { Fragment, useEffect, useState, type ReactNode } from 'react';
 
 const STEP_MS = 15_000;
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -89,6 +89,25 @@ export function Id({ value }: { value: string }) {
       <Copy text={value} label="Copy the id" />
     </Group>
   );
+}
+
+/** A name such as `sandbox.list_orders`. Lines break at its parts, and never within a word. */
+export function Name({ value }: { value: string }) {
+  return (
+    <span className="mono name">
+      <Breakable text={value} />
+    </span>
+  );
+}
+
+/** A name or an address, in which lines break after signs. */
+export function Breakable({ text }: { text: string }) {
+  return text.split(/(?<=[._@/-])(?=\w)/).map((part, at) => (
+    <Fragment key={at}>
+      {at > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
 }
 
 const STATES: Record<string, { color: string; text?: string }> = {

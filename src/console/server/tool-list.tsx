@@ -14,24 +14,35 @@ const CHARACTERS_A_TOKEN = 4;
 
 type Tool = ServerTools['data'][number];
 
+/** Tokens that the tools of a server cost in each conversation. */
+export function ToolTotal({ serverId }: { serverId: string }) {
+  const { data } = useRest<ServerTools>(sizePath(serverId));
+  if (!data) return 'Tools and their tokens';
+  return `Tools: about ${count((data.tokens ?? 0) + (data.instructionTokens ?? 0))} tokens`;
+}
+
+function sizePath(serverId: string): string {
+  return `/api/servers/${serverId}/tools?format=tokens&limit=1`;
+}
+
 /** The tools of a server as an agent sees them, the largest first. */
 export function ToolList({ serverId }: { serverId: string }) {
   const path = `/api/servers/${serverId}/tools`;
   const definitions = useAll<Tool>(path);
   const sizes = useAll<Tool>(`${path}?format=tokens`);
-  const whole = useRest<ServerTools>(`${path}?format=tokens&limit=1`);
+  const whole = useRest<ServerTools>(sizePath(serverId));
   const [search, setSearch] = useState('');
   const [isAll, setAll] = useState(false);
 
   if (definitions.isPending || sizes.isPending || whole.isPending)
     return (
-      <Section title="Tools">
+      <Section id="tools" title="Tools">
         <Loading />
       </Section>
     );
   if (!definitions.data || !sizes.data || !whole.data)
     return (
-      <Section title="Tools">
+      <Section id="tools" title="Tools">
         <ErrorNotice
           error={definitions.error ?? sizes.error ?? whole.error ?? new Error('The tools could not be read.')}
           again={() => void Promise.all([definitions.refetch(), sizes.refetch(), whole.refetch()])}
@@ -48,12 +59,16 @@ export function ToolList({ serverId }: { serverId: string }) {
   const { mode, actions, tokens = 0, instructionTokens = 0 } = whole.data;
   if (actions === 0)
     return (
-      <Section title="Tools">
+      <Section id="tools" title="Tools">
         <Empty title="An agent sees no actions">The restrictions deny every action. Change them below.</Empty>
       </Section>
     );
   return (
-    <Section title="Tools" aside={<Text size="sm">about {count(tokens + instructionTokens)} tokens</Text>}>
+    <Section
+      id="tools"
+      title="Tools"
+      aside={<Text size="sm">about {count(tokens + instructionTokens)} tokens</Text>}
+    >
       <Stack gap="sm">
         <Text size="sm">
           {mode === 'direct'

@@ -34,13 +34,17 @@ export function Accounts({ user: { userId, username } }: { user: UserRecord }) {
         </Empty>
       ) : (
         <ul className="plain-list">
-          {list.data.map((credential) => (
+          {list.data.toSorted(brokenFirst).map((credential) => (
             <Account key={credential.credentialId} credential={credential} />
           ))}
         </ul>
       )}
     </Section>
   );
+}
+
+function brokenFirst(a: CredentialRecord, b: CredentialRecord): number {
+  return Number(a.state !== 'needs_reconnect') - Number(b.state !== 'needs_reconnect');
 }
 
 function Account({ credential }: { credential: CredentialRecord }) {
@@ -63,6 +67,11 @@ function Account({ credential }: { credential: CredentialRecord }) {
           <Alert variant="light" color={state === 'revoked' ? 'gray' : 'red'} maw={720}>
             {credential.reason ?? 'No reason is known.'}
             {credential.appMessage && <Text size="sm">The app said: {credential.appMessage}</Text>}
+            {state === 'needs_reconnect' && (
+              <Text size="sm" mt="xs">
+                To repair it, send the user the reconnect link. Check now asks the app again.
+              </Text>
+            )}
           </Alert>
         )}
         <dl className="facts">
@@ -123,7 +132,14 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
             Check now
           </Button>
         )}
-        {mayConnect && <ReconnectLink userId={userId} credentialId={credentialId} name={name} />}
+        {mayConnect && (
+          <ReconnectLink
+            userId={userId}
+            credentialId={credentialId}
+            name={name}
+            isNeeded={credential.state === 'needs_reconnect'}
+          />
+        )}
         {mayWrite && (
           <ConfirmButton
             label="Disconnect"

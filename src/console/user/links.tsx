@@ -82,10 +82,12 @@ export function ReconnectLink({
   userId,
   credentialId,
   name,
+  isNeeded,
 }: {
   userId: string;
   credentialId: string;
   name: string;
+  isNeeded: boolean;
 }) {
   const make = useAct(async () => {
     const path = `/users/${encodeURIComponent(userId)}/credentials/${credentialId}/reconnect`;
@@ -100,7 +102,7 @@ export function ReconnectLink({
     <>
       <Button
         size="xs"
-        variant="default"
+        variant={isNeeded ? 'filled' : 'default'}
         leftSection={<IconLink size={14} aria-hidden />}
         loading={make.isPending}
         onClick={() => make.mutate()}

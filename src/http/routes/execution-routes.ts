@@ -87,6 +87,7 @@ export const getExecutionRoute = defineRoute({
   summary: 'Read an execution',
   description:
     'Has `input` and `output` where the setting `payloads` stored them and the key has the scope `payloads:read`. ' +
+    'By default it stores the message of a failed call, as `output.error`. ' +
     'Credentials and sensitive fields are replaced. A value over 64 KiB is the beginning of its JSON text, with a note.',
   auth: 'api_key',
   scope: 'executions:read',

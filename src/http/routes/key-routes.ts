@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { rotateApiKey } from '../../identity/api-keys.ts';
 import {
   createNamedKey,
+  endPreviousSecret,
   keyView,
   listKeys,
   revokeNamedKey,
@@ -109,6 +110,25 @@ export const rotateNamedKeyRoute = defineRoute({
     });
     context.callers.forget();
     return { body: { ...keyView(rotated), key: rotated.key } };
+  },
+});
+
+export const endPreviousSecretRoute = defineRoute({
+  ...ofKey,
+  method: 'DELETE',
+  path: '/api/keys/{keyId}/previous-secret',
+  operationId: 'endPreviousSecret',
+  summary: 'End the earlier secret of a named API key',
+  description:
+    'Ends the overlap of a rotation: requests with the secret before it are 401 within a second. The current secret stays.',
+  scope: 'keys:write',
+  success: { status: 200, description: 'The key.', schema: apiKey },
+  errors: ['key_not_found', 'environment_key', 'key_rotating'],
+  audited: true,
+  async handler({ context, caller, params: { keyId } }) {
+    const key = await endPreviousSecret(context, caller.environment, keyId);
+    context.callers.forget();
+    return { body: keyView(key) };
   },
 });
 

@@ -183,6 +183,7 @@ export const ROUTES: Route[] = [
   keys.listKeysRoute,
   keys.rotateKeyRoute,
   keys.rotateNamedKeyRoute,
+  keys.endPreviousSecretRoute,
   keys.revokeKeyRoute,
   admin.listAuditRoute,
   health.healthRoute,

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { approveDefinitions, definitionChanges, type DefinitionName } from '../../servers/approvals.ts';
+import {
+  approveDefinitions,
+  definitionChanges,
+  keyOf,
+  type DefinitionName,
+} from '../../servers/approvals.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
 import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
@@ -58,7 +63,7 @@ export const approveDefinitionsRoute = defineRoute({
   summary: 'Approve definitions',
   description:
     'Servers with `pinTools` show them from then on. Each entry names the hash that was read, so a ' +
-    'definition that changed since then is refused. Either all entries are approved or none.',
+    'definition that changed since then is refused. Either all entries are approved or none. The audit log has an entry for each.',
   auth: 'api_key',
   scope: 'tools:approve',
   body: z.strictObject({
@@ -78,9 +83,14 @@ export const approveDefinitionsRoute = defineRoute({
     assertOneEach(tools);
     await approveDefinitions(context, caller.environment, tools);
     context.servers.forget();
-    return { body: { approved: tools.length } };
+    return { body: { approved: tools.length }, auditTarget: tools.map(targetOf) };
   },
 });
+
+/** Returns the name of a definition in the audit log, such as `sandbox.list_orders`. */
+function targetOf(name: DefinitionName): string {
+  return `${name.connectorId}.${keyOf(name)}`.replace(/\.connector:$/, '');
+}
 
 /** Rejects an entry that names two things. @throws GatehouseError `invalid_request` */
 function assertOneEach(tools: DefinitionName[]): void {

@@ -73,7 +73,16 @@ export const listUsersRoute = defineRoute({
   auth: 'api_key',
   scope: 'users:read',
   apiVersion: true,
-  query: z.strictObject({ ...cursorQuery, username: z.string().optional() }),
+  query: z.strictObject({
+    ...cursorQuery,
+    username: z.string().optional(),
+    userIds: z
+      .string()
+      .regex(/^usr_\w{1,60}(,usr_\w{1,60}){0,49}$/, 'must be 1 to 50 ids of users, with commas between them')
+      .transform((text) => text.split(','))
+      .meta({ type: 'string', description: 'Only these users: up to 50 ids with commas between them.' })
+      .optional(),
+  }),
   success: { status: 200, description: 'A page of users, oldest first.', schema: pageOf(user) },
   async handler({ context, caller, query }) {
     const { users, ...end } = await listUsers(context.db, caller.environment, query);

@@ -83,6 +83,9 @@ export const subscriptionShape = z
     ordered: z.boolean(),
     backfill: z.enum(['none', 'wanted', 'running', 'done']),
     failingSince: time.nullable().meta({ description: 'Time since which every attempt failed.' }),
+    deadDeliveries: z
+      .int()
+      .meta({ description: 'Deliveries that were given up; 100 stands for 100 or more.' }),
     createdAt: time,
     updatedAt: time,
   })

@@ -75,8 +75,8 @@ export interface Reply {
   body: unknown;
   /** A list is sent as one header for each value. */
   headers?: Record<string, string | string[]>;
-  /** Id of the target for the audit log, where the path does not hold it. */
-  auditTarget?: string;
+  /** Id of the target for the audit log, where the path does not hold it. Each of several is an entry of its own. */
+  auditTarget?: string | readonly string[];
   /** Set where the answer of an audited route reveals no token and nothing changed. */
   unaudited?: true;
 }
@@ -194,7 +194,8 @@ export function defineRoute<
       const corrections: Correction[] = [];
       let status = 500;
       let audited = spec.audited;
-      let target = auditTarget(request.params);
+      const ids = Object.values(request.params).map(String).join(' ');
+      let targets: readonly string[] = [ids];
       try {
         if (spec.auth !== 'none')
           await assertOrigin(context, request.req, { caller, cors: spec.cors === true });
@@ -239,7 +240,7 @@ export function defineRoute<
           signal: request.signal,
         });
         status = reply.status ?? spec.success.status;
-        target ??= reply.auditTarget;
+        if (ids === '' && reply.auditTarget !== undefined) targets = [reply.auditTarget].flat();
         if (reply.unaudited) audited = false;
         return { ...reply, status };
       } catch (error) {
@@ -248,23 +249,32 @@ export function defineRoute<
         throw corrections.length === 0 ? error : withDetails(error, { corrections });
       } finally {
         if (audited) {
-          await context.audit.record({
+          const entry = {
             environment: caller.environment,
             requestId: request.requestId,
             caller: caller.label,
             operation: spec.operationId,
-            target,
             status,
-          });
+          };
+          await Promise.all(
+            targets.map((one) => context.audit.record({ ...entry, target: auditTarget(one) })),
+          );
         }
       }
     },
   };
 }
 
-/** Returns the ids of the path. Removes tokens, because a caller may send a token in place of an id. */
-function auditTarget(params: Record<string, unknown>): string | undefined {
-  return withoutTokens(Object.values(params).map(String).join(' ')).slice(0, MAX_TARGET) || undefined;
+/**
+ * Returns a target as the log stores it. Removes tokens, because a caller may send one in place of an id, and characters
+ * that a database rejects.
+ */
+function auditTarget(text: string): string | undefined {
+  return (
+    withoutTokens(text)
+      .slice(0, MAX_TARGET)
+      .replaceAll(/[^\x20-\x7e]/g, '?') || undefined
+  );
 }
 
 const NO_CALLER: Caller = {
