@@ -19,6 +19,7 @@ import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
 import { thrownMessage, type Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
+import { mapMemberFaults } from '../unified/map-members.ts';
 import { replaySource, replayUnified } from '../unified/replay-mapping.ts';
 import { replayWrite } from '../unified/replay-write.ts';
 import { fileOf } from './connector-folder.ts';
@@ -142,6 +143,8 @@ export async function checkFile(file: string): Promise<Checked> {
       'unverified' in scheme && scheme.unverified ? [`authentication.${index} (${scheme.type})`] : [],
     ),
   };
+  // The members of a map can be read once its expression compiles.
+  if (faults.length === 0) faults.push(...mapMemberFaults(definition).map(own));
   if (faults.length > 0) return { ...known, ...noReplays, faults };
 
   const path = join(dirname(file), 'examples.yaml');

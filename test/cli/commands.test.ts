@@ -212,6 +212,19 @@ test('connectors check names file, path and rule of every fault', async () => {
   expect(pattern.code).toBe(1);
   expect(pattern.err).toMatch(/actions\.create_customer\.body\.country\.pattern: must be a pattern of RE2/);
 
+  const members = await check(
+    good
+      .replace('"orderNumber":', '"orderNumbr":')
+      .replace('productId, "title": title', 'productId, "titel": title'),
+  );
+  expect(members.code).toBe(1);
+  expect(members.err).toMatch(
+    /unified\.commerce\/orders\.map: writes "orderNumbr", which the model does not have\. Did you mean "orderNumber"\?/,
+  );
+  expect(members.err).toMatch(
+    /map: writes "lineItems\.titel", which the model does not have\. Did you mean "title"\?/,
+  );
+
   const moved = await check(good.replace('request: GET /slow', 'request: GET /slower'));
   expect(moved.err).toContain('examples.17 (slow).request.url: should be');
 
