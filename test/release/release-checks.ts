@@ -27,6 +27,11 @@ export function faultsOf({ version, changelog, servedVersion, tags, status }: Re
   return [...faults, ...faultsOfChangelog(changelog, version)];
 }
 
+/** Returns the command that publishes a package. npm refuses a version such as 1.0.0-rc.1 without a tag of its own. */
+export function publishCommand(version: string, tarball: string): string {
+  return `npm publish --access public ${version.includes('-') ? '--tag next ' : ''}${tarball}`;
+}
+
 function faultsOfChangelog(changelog: string, version: string): string[] {
   const entries = sectionOf(changelog, version);
   if (entries === undefined) return [`CHANGELOG.md has no heading "## [${version}] - <date>".`];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SERVER_INFO } from '../../src/mcp/protocol/initialize.ts';
 import { ROOT } from './lock.ts';
-import { faultsOf, type Repository } from './release-checks.ts';
+import { faultsOf, publishCommand, type Repository } from './release-checks.ts';
 
 const READY: Repository = {
   version: '0.2.0',
@@ -45,6 +45,13 @@ test.each<[string, Partial<Repository>, string]>([
   ],
 ])('%s stops a release', (_, change, fault) => {
   expect(faultsOf({ ...READY, ...change })).toContainEqual(expect.stringContaining(fault));
+});
+
+test.each([
+  ['1.0.0', 'npm publish --access public a.tgz'],
+  ['1.0.0-rc.1', 'npm publish --access public --tag next a.tgz'],
+])('the release %s is published by a command that npm accepts', (version, command) => {
+  expect(publishCommand(version, 'a.tgz')).toBe(command);
 });
 
 test('MCP clients see the version of the package', () => {

@@ -7,7 +7,7 @@ import { SERVER_INFO } from '../../src/mcp/protocol/initialize.ts';
 import { packClone } from '../packaging/pack.ts';
 import { run } from '../packaging/run.ts';
 import { ROOT } from './lock.ts';
-import { faultsOf } from './release-checks.ts';
+import { faultsOf, publishCommand } from './release-checks.ts';
 import { writeBillOfMaterials } from './sbom.ts';
 
 /*
@@ -27,6 +27,7 @@ async function release(): Promise<void> {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+  const commit = (await git('rev-parse', 'HEAD')).trim();
   const faults = faultsOf({
     version,
     changelog: readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'),
@@ -47,8 +48,11 @@ async function release(): Promise<void> {
   const folder = join(ROOT, `.cache/release-${version}`);
   const files = await writeFiles(folder, version);
   say(`${folder} has ${files.map((file) => basename(file)).join(', ')}`);
+  // The check takes minutes, and may change files; another commit may come in that time.
+  if ((await git('rev-parse', 'HEAD')).trim() !== commit || (await git('status', '--porcelain')) !== '')
+    throw new Error('The repository changed while the release was made. Run it again.');
   await tag(version);
-  say(`publish it: npm publish --access public ${files[0]} && git push origin v${version}`);
+  say(`publish it: ${publishCommand(version, files[0])} && git push origin v${version}`);
 }
 
 /** Packs the last commit twice, and writes the package, its bill of materials and their checksums. */
