@@ -43,7 +43,8 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
     if (vocabulary.has(found)) return found;
     const known = runs.get(found);
     if (known !== undefined) return known;
-    const made = similar(found);
+    const taken = new Set([...runs.values(), ...vocabulary, found]);
+    const made = plainWord(found, taken) ?? similar(found);
     runs.set(found, made);
     return made;
   };
@@ -111,6 +112,28 @@ function labelOf(origin: string): string {
 
 function isSmall(text: string): boolean {
   return /^\d{1,3}$/.test(text);
+}
+
+/** Words by their length, so that a replaced text can be read. */
+const PLAIN_WORDS = (
+  'ash bay elm fir oak sea sky sun hill lake leaf moon park pine rain road sand snow tree wind ' +
+  'beach birch cedar cloud field grass maple ocean river stone bridge canyon desert forest garden harbor island meadow ' +
+  'orchid summit valley willow blossom cottage evening horizon orchard prairie sparrow village daylight ' +
+  'hillside lakeside mountain northern seashore woodland butterfly eastbound fireplace limestone riverbank waterfall'
+).split(' ');
+
+/** Returns a word of the same length and case that is not taken; undefined where there is none. */
+function plainWord(found: string, taken: ReadonlySet<string>): string | undefined {
+  const [, first = '', rest = ''] = /^([A-Za-z])([a-z]+|[A-Z]+)$/.exec(found) ?? [];
+  if (rest === '' || (/[a-z]/.test(first) && /[A-Z]/.test(rest))) return undefined;
+  const inCase = (word: string) => {
+    if (/[A-Z]/.test(rest)) return word.toUpperCase();
+    return /[A-Z]/.test(first) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
+  };
+  const free = PLAIN_WORDS.filter((word) => word.length === found.length)
+    .map(inCase)
+    .filter((word) => !taken.has(word));
+  return free[randomInt(Math.max(1, free.length))];
 }
 
 /** Returns a text of the same length, with a letter for a letter and a digit for a digit. */

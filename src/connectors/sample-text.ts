@@ -95,12 +95,37 @@ function madeFor(
   return undefined;
 }
 
+/** Texts by the end of a member's name, in lower case without separators. The first that fits counts. */
+const BY_NAME: readonly [name: RegExp, text: string][] = [
+  [/e?mail(address)?$/, 'ada@example.com'],
+  [/(first|given)name$/, 'Ada'],
+  [/(last|family|sur)name$/, 'Lovelace'],
+  [/(user|login)name$|^login$|^handle$/, 'ada'],
+  [/(host|domain)(name)?$/, 'example.com'],
+  [/file(name)?$/, 'plan.pdf'],
+  [/(company|organi[sz]ation)(name)?$/, 'Example Ltd'],
+  [/(full|display|customer|contact|author|owner)name$/, 'Ada Lovelace'],
+  [/(ur[il]|website|homepage|href)$/, 'https://example.com'],
+  [/(phone|mobile|fax|telephone)(number)?$/, '+12025550123'],
+  [/currency(code)?$/, 'EUR'],
+  [/country(code)?$/, 'DE'],
+  [/(locale|language|lang)(code)?$/, 'en'],
+  [/time_?zone$|^tz$/, 'Europe/Berlin'],
+  [/city$|^town$/, 'Berlin'],
+  [/(postal|zip)(code)?$|postcode$/, '10115'],
+  [/(street|address(line)?1?|line1)$/, 'Main Street 1'],
+  [/(amount|price|total)$/, '10.00'],
+  [/colou?r$/, '#336699'],
+];
+
 function namedText(name: string, turn: number): string {
-  if (/e?mail(address)?$/i.test(name)) return 'ada@example.com';
+  const key = name.replaceAll(/[^A-Za-z0-9]+/g, '').toLowerCase();
+  const known = turn === 0 ? BY_NAME.find(([pattern]) => pattern.test(key))?.[1] : undefined;
+  if (known !== undefined) return known;
   return /id$/i.test(name) ? String(1001 + turn) : wordsOf(name, turn);
 }
 
-/** Returns words for a name: `firstName` becomes "Example first name". */
+/** Returns words for a name: `productName` becomes "Example product name". */
 function wordsOf(name: string, turn: number): string {
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/[^A-Za-z0-9]+/g, ' ');
   return `Example ${words.trim().toLowerCase() || 'text'}${turn === 0 ? '' : ` ${turn + 1}`}`;

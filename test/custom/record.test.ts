@@ -136,6 +136,8 @@ test('a live list becomes an example that replays, without data of the account',
     status: 'open',
     opened: expect.stringMatching(/^\d{4}-\d\d-\d\dT10:11:12Z$/),
   });
+  // A name becomes words that can be read.
+  expect(valueAt(record, 'reporter.name')).toMatch(/^(Ash|Bay|Elm|Fir|Oak|Sea|Sky|Sun) [A-Z][a-z]{7}$/);
   expect(valueAt(record, 'reporter.email')).toMatch(/^[a-z]{3}\.[a-z]{8}@example\.com$/);
   expect(valueAt(example, 'examples.0.output.data.0.id')).toBe(valueAt(record, 'id'));
   expect(valueAt(example, 'examples.0.output.data.1.closed')).toBe(true);

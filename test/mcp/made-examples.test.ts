@@ -21,6 +21,18 @@ const PATTERNS = [
   '^v\\d+\\.\\d+\\.\\d+(-[a-z]+)?$',
   '^(?<kind>a|b)\\x41/[\\]a-]{5}$',
 ];
+const BY_NAME = {
+  first_name: 'Ada',
+  lastName: 'Lovelace',
+  work_email: 'ada@example.com',
+  phone: '+12025550123',
+  websiteUrl: 'https://example.com',
+  currency: 'EUR',
+  countryCode: 'DE',
+  city: 'Berlin',
+  postal_code: '10115',
+  jobTitle: 'Example job title',
+};
 const CONNECTOR = {
   id: 'patterns',
   name: 'Patterns',
@@ -42,6 +54,13 @@ const CONNECTOR = {
         },
       ]),
     ),
+    create_person: {
+      description: 'A person.',
+      request: 'POST /people',
+      body: Object.fromEntries(
+        Object.keys(BY_NAME).map((name) => [name, { type: 'string', required: true, maxLength: 40 }]),
+      ),
+    },
     get_nothing: {
       description: 'Takes nothing that there is.',
       request: 'GET /none/{code}',
@@ -84,6 +103,10 @@ test.each(PATTERNS.map((pattern, index) => [pattern, index] as const))(
     expect(valueAt(parameters, 'long')).toMatch(/^x[yz]{11,}$/);
   },
 );
+
+test('a text without example or format has a value that its name suggests', async () => {
+  expect(valueAt(await read('create_person'), 'example.parameters')).toEqual(BY_NAME);
+});
 
 test('an action without a valid example says so', async () => {
   const found = await read('get_nothing');
