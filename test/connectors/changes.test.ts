@@ -66,7 +66,7 @@ test('a changed connector changes tools, search and the lists of its servers onl
   ] as const;
   clients[0].setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.open++);
   clients[1].setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.narrow++);
-  expect(await open.search('read the notebook')).not.toContain('notes');
+  expect(await open.search('read the notebook')).not.toContain('notebook');
 
   catalog.replace('development', [notes({ read_notebook: 'Reads a notebook.' })]);
   expect(await open.tools()).toContain('notes_read_notebook');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { estimateTokens } from '../../src/lib/token-estimate.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -47,9 +48,54 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(second).toContain('"microsoft-outlook"');
   });
 
-  test('suggests a next step when no action fits', async () => {
+  test('proposes the nearest connectors when no action fits', async () => {
     const { accessUrl } = await shop(service);
-    const next = expect.stringContaining('list_connectors_svc');
-    expect(await search(accessUrl, { query: 'xqzzy' })).toEqual({ actions: [], next });
+    const found = await search(accessUrl, { query: 'xqzzy' });
+    expect(found).toMatchObject({ actions: [], next: expect.stringContaining('get_connector_svc') });
+    expect(found).toHaveProperty('connectors.0', {
+      connectorId: 'sandbox',
+      name: 'Sandbox',
+      connected: true,
+    });
+    expect(found).toHaveProperty('connectors.length', 5);
+  });
+
+  test('returns the parameters and an example of the first two hits', async () => {
+    const { accessUrl } = await shop(service);
+    const found = await search(accessUrl, { query: 'look up a customer', connectorId: 'sandbox' });
+    const actions = Object(found)['actions'];
+    expect(actions[0]).toMatchObject({ inputSchema: { type: 'object' } });
+    expect(actions[1]).toHaveProperty('inputSchema.properties');
+    expect(actions[2]).not.toHaveProperty('inputSchema');
+    const shown = actions.slice(0, 2);
+    expect(shown.some((hit: object) => 'example' in hit)).toBe(true);
+    expect(JSON.stringify(shown)).not.toContain('$ref');
+  });
+
+  test('says which tool connects an account that is missing', async () => {
+    const { accessUrl } = await shop(service);
+    expect(await search(accessUrl, { query: 'unpaid invoices in Xero', limit: 1 })).toMatchObject({
+      actions: [{ connectorId: 'xero', connected: false }],
+      next: expect.stringContaining('create_credential_svc'),
+    });
+    expect(await search(accessUrl, { query: 'orders', connectorId: 'sandbox' })).not.toHaveProperty('next');
+  });
+
+  test('numbers the hits of each step', async () => {
+    const { accessUrl } = await shop(service);
+    const query = 'find the unpaid invoices in Xero and post the total to #finance in Slack';
+    expect(await search(accessUrl, { query, limit: 2 })).toMatchObject({
+      actions: [
+        { connectorId: 'xero', actionId: 'list_invoices', step: 1 },
+        { connectorId: 'slack', actionId: 'send_message', step: 2 },
+      ],
+    });
+  });
+
+  test('keeps five hits below 1,500 tokens', async () => {
+    const { accessUrl } = await shop(service);
+    for (const query of ['create an invoice in Xero', 'send a mail in Outlook', 'new customer in Stripe']) {
+      expect(estimateTokens(JSON.stringify(await search(accessUrl, { query })))).toBeLessThan(1500);
+    }
   });
 });

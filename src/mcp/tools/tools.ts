@@ -1,23 +1,21 @@
 import { z } from 'zod';
-import type { Action, Connector } from '../../connectors/catalog.ts';
-import type { JsonSchema } from '../../connectors/format.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import type { Action } from '../../connectors/catalog.ts';
 import { actionTypes } from '../../connectors/type-text.ts';
 import { withIds } from '../../actions/read-call.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
-import { connectedConnectors } from '../../credentials/active-credentials.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { createCredentialTool, listCredentialsTool, setDefaultCredentialTool } from './account-tools.ts';
-import { exampleInput } from './example.ts';
+import { connectedTo, exampleIn, isConnected, lineOf } from './action-lines.ts';
 import { proposeActions } from './proposals.ts';
 import { executeActionTool, executeBatch } from './running-tools.ts';
+import { searchActionsTool } from './search-actions.ts';
 import { namingOf, visibleAction, visibleConnector } from './visible-names.ts';
 import { tool } from './define-tool.ts';
 import { readResultTool } from './read-result.ts';
 import { reportProblemTool } from './report-problem.ts';
-import type { BuiltInTool, ToolScope } from './tool.ts';
+import type { BuiltInTool } from './tool.ts';
 
 const CONNECTORS_A_PAGE = 50;
 const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -76,33 +74,6 @@ const getConnector = tool({
   },
 });
 
-const searchActions = tool({
-  name: 'search_actions_svc',
-  title: 'Search actions',
-  description:
-    'Finds the actions that fit what you want to do, best first. Describe it in a few plain words.',
-  input: z.strictObject({
-    query: z.string().min(1).max(500).describe('What to do: "create a customer", "unpaid invoices".'),
-    connectorId: z.string().optional().describe('Only actions of this app.'),
-    effect: z.enum(['read', 'write', 'destructive']).optional().describe('Only actions with this effect.'),
-    limit: z.int().min(1).max(10).optional().describe('Maximum number; default 5.'),
-  }),
-  hints: READ,
-  async run(scope, { query, connectorId, effect, limit = 5 }) {
-    const among =
-      connectorId === undefined ? scope.visible.connectors : [visibleConnector(scope, connectorId)];
-    const allowed = among
-      .flatMap(({ actions }) => actions)
-      .filter((action) => effect === undefined || action.effects.includes(effect));
-    const connected = await connectedTo(scope);
-    const found = await scope.searchActions(scope.grant.environment, { query, allowed, limit, connected });
-    return {
-      actions: found.map(({ action }) => hitOf(scope, action, connected)),
-      ...(found.length === 0 ? { next: 'Search with other words, or see list_connectors_svc.' } : {}),
-    };
-  },
-});
-
 const getAction = tool({
   name: 'get_action_svc',
   title: 'Read actions',
@@ -151,7 +122,7 @@ const getAction = tool({
 export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   listConnectors,
   getConnector,
-  searchActions,
+  searchActionsTool,
   getAction,
   executeActionTool,
   executeBatch,
@@ -165,79 +136,6 @@ export const ACCOUNT_TOOLS: readonly BuiltInTool[] = [setDefaultCredentialTool];
 export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
   [...BUILT_IN_TOOLS, ...ACCOUNT_TOOLS].map((one) => [one.definition.name, one]),
 );
-
-function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
-  return context.catalog.connector(grant.environment, action.connectorId);
-}
-
-async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {
-  const { environment, userId } = grant;
-  return userId === undefined ? new Set() : connectedConnectors(context, { environment, userId });
-}
-
-function isConnected(connector: Connector | undefined, connected: ReadonlySet<string>): boolean {
-  if (!connector) return false;
-  const free = connector.definition.authentication.some(({ type }) => type === 'none');
-  return free || connected.has(connector.connectorId);
-}
-
-function lineOf({ actionId, name, description, effect, list }: Action) {
-  const [line = ''] = description.split('\n');
-  return { actionId, name, description: line, effect, list };
-}
-
-/** Returns one hit of a search. A schema that cannot be read removes the list of arguments from this hit only. */
-function hitOf(scope: ToolScope, action: Action, connected: ReadonlySet<string>) {
-  const hit = {
-    connectorId: action.connectorId,
-    ...lineOf(action),
-    connected: isConnected(connectorOf(scope, action), connected),
-  };
-  try {
-    return { ...hit, required: requiredArguments(action) };
-  } catch (err) {
-    const { connectorId, actionId } = action;
-    scope.context.log.error(
-      { requestId: scope.requestId, connectorId, actionId, err },
-      'schema is unreadable',
-    );
-    return hit;
-  }
-}
-
-/** Returns `name: type` of each required argument. */
-function requiredArguments({ modelInput }: Action): string[] {
-  const { required = [], properties } = modelInput;
-  const members = asSchema(properties);
-  return z
-    .array(z.string())
-    .parse(required)
-    .map((name) => `${name}: ${typeName(asSchema(members[name]))}`);
-}
-
-function typeName({ type, anyOf }: JsonSchema): string {
-  if (typeof type === 'string') return type;
-  const types = Array.isArray(anyOf) ? anyOf.map((branch) => typeName(asSchema(branch))) : [];
-  return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
-}
-
-const NO_EXAMPLE = 'No example is known. Choose the parameters by inputSchema.';
-
-/** Returns an example call. An action without a valid example gets none. */
-function exampleIn(scope: ToolScope, action: Action): JsonObject {
-  const { connectorId, actionId } = action;
-  const connector = connectorOf(scope, action);
-  try {
-    const parameters = connector && exampleInput(action, connector);
-    return parameters ? { example: { connectorId, actionId, parameters } } : { noExample: NO_EXAMPLE };
-  } catch (err) {
-    scope.context.log.error(
-      { requestId: scope.requestId, connectorId, actionId, err },
-      'schema is unreadable',
-    );
-    return {};
-  }
-}
 
 function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {
   return effectWhen.length === 0 ? {} : { effectWhen: asJson(effectWhen) };
