@@ -4477,6 +4477,7 @@ export interface components {
         };
         /** @description A problem that an agent reported. */
         ProblemReport: {
+            /** @description Id of a report. */
             reportId: string;
             /**
              * Format: date-time
@@ -5250,7 +5251,7 @@ export interface operations {
                             userId?: string;
                             /** @description The restriction that decided. */
                             rule: string;
-                            /** @description Total number of records. */
+                            /** @description Number of calls. */
                             count: number;
                         }[];
                         /** @description Calls that ran and would need the user’s agreement. */
@@ -5263,7 +5264,7 @@ export interface operations {
                             userId?: string;
                             /** @description The restriction that decided. */
                             rule: string;
-                            /** @description Total number of records. */
+                            /** @description Number of calls. */
                             count: number;
                         }[];
                         /** @description Actions that stay allowed, and that no judged call used. */
