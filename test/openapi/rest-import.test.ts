@@ -83,7 +83,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'a choice of operations stays for the next import',
     async () => {
       const made = await add('chosen', JSON.stringify(desk()), { include: { tags: ['tickets'] } });
@@ -95,7 +95,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'an import that breaks callers is stored only when it is accepted',
     async () => {
       await add('fragile', desk());
@@ -127,7 +127,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'an overlay stays over imports, and reaches other processes',
     async () => {
       await add('tuned', desk());
@@ -152,7 +152,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'a faulty overlay is refused by field, and an unknown action is named',
     async () => {
       await add('strict', desk());
@@ -191,7 +191,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once.each<[string, object, string]>([
+  once?.each<[string, object, string]>([
     ['another document', { paths: { '/x': { $ref: 'other.yaml#/x' } } }, 'leaves the document'],
     ['an address', { paths: { '/x': { $ref: 'https://example.com/x' } } }, 'is not followed'],
   ])(
@@ -205,7 +205,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'a large document is imported while the service answers',
     async () => {
       const description = 'x'.repeat(8 * 1024 * 1024);
@@ -224,7 +224,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'an import that a client leaves stores nothing, and the next one runs',
     async () => {
       const aborted = new AbortController();
@@ -242,7 +242,7 @@ describe.each(STORE_KINDS)('OpenAPI documents over REST on %s', (kind) => {
     PATIENCE_MS,
   );
 
-  once(
+  once?.(
     'imports beyond the queue are refused and store nothing',
     async () => {
       const answers = await Promise.all(

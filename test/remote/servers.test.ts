@@ -81,7 +81,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect([refused.status, refused.at('details.faults.0.field')]).toEqual([400, 'a']);
   });
 
-  once('the tools of a server with keys are unknown until a user connects an account', async () => {
+  once?.('the tools of a server with keys are unknown until a user connects an account', async () => {
     remote.tokens.add(TOKEN);
     const made = await add('later', { type: 'bearer' });
     expect([made.status, made.at('pending')]).toEqual([201, true]);
@@ -92,7 +92,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await run('later', 'who_am_i')).at('data.content.0.text')).toBe('Bearer [secret]');
   });
 
-  once('values of the operator read the tools and never make a call', async () => {
+  once?.('values of the operator read the tools and never make a call', async () => {
     remote.tokens.add(TOKEN).add('token_of_operator');
     const made = await add('ours', { type: 'bearer', token: 'token_of_operator' });
     expect([made.status, made.at('pending'), made.at('report.tools')]).toEqual([201, false, 6]);
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect((await run('ours', 'add_numbers', { a: 1, b: 1 })).status).toBe(200);
   });
 
-  once('named headers carry the credential', async () => {
+  once?.('named headers carry the credential', async () => {
     const made = await add('headed', {
       type: 'headers',
       names: ['X-Key'],
@@ -114,7 +114,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     expect([bad.status, bad.at('details.faults.0.field')]).toEqual([400, 'mcp.authentication.names.0']);
   });
 
-  once('a client of ours sees the tools, their changes, progress and log messages', async () => {
+  once?.('a client of ours sees the tools, their changes, progress and log messages', async () => {
     await add('live', { type: 'none' });
     const client = await connectListener(service, await urlOf('live'));
     let heard = 0;
@@ -140,7 +140,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     await client.close();
   });
 
-  once('a question of the server reaches the user of the client', async () => {
+  once?.('a question of the server reaches the user of the client', async () => {
     const requestedSchema = { type: 'object' as const, properties: { title: { type: 'string' as const } } };
     remote.tools = (server) =>
       void server.registerTool('ask', { annotations: { readOnlyHint: true } }, async (extra) => {
@@ -214,7 +214,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     for (const id of ids) await service.call('DELETE', `/api/connectors/${id}`);
   });
 
-  once('a call that its server may use to destroy is confirmed', async () => {
+  once?.('a call that its server may use to destroy is confirmed', async () => {
     await add('guarded', { type: 'none' });
     const client = await connectListener(service, await urlOf('guarded', ['destructive']));
     const asked = await client.callTool({ name: 'guarded_erase', arguments: {} });
@@ -225,7 +225,7 @@ describe.each(STORE_KINDS)('remote MCP servers over %s', (kind) => {
     await client.close();
   });
 
-  once('a server that cannot be reached or does not speak MCP is not added', async () => {
+  once?.('a server that cannot be reached or does not speak MCP is not added', async () => {
     remote.instead = (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
       return true;

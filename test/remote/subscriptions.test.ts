@@ -163,7 +163,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect(rows.at('data.0.outcome')).toBe('succeeded');
   });
 
-  once('a client on standard input hears a change, and its end ends the subscription', async () => {
+  once?.('a client on standard input hears a change, and its end ends the subscription', async () => {
     const notes = await added();
     const ada = await person(notes);
     const client = new Client({ name: 'test', version: '1.0.0' });
@@ -181,7 +181,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => subscribed().length === 0);
   });
 
-  once('a flood becomes one update for each poll, and other addresses none', async () => {
+  once?.('a flood becomes one update for each poll, and other addresses none', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { updates } = await subscriber(notes, ada);
@@ -198,7 +198,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect(new Set(updates)).toEqual(new Set([notes.uri]));
   });
 
-  once('ends when the client unsubscribes, and after the end of its session', async () => {
+  once?.('ends when the client unsubscribes, and after the end of its session', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { client } = await subscriber(notes, ada);
@@ -214,7 +214,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     });
   });
 
-  once('ends with the right to read, and begins again with it', async () => {
+  once?.('ends with the right to read, and begins again with it', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { client, updates } = await subscriber(notes, ada);
@@ -240,7 +240,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => subscribed('token_second').length === 1 && updates.length > 0);
   });
 
-  once('ends at the old address of a connector, and begins at the new one', async () => {
+  once?.('ends at the old address of a connector, and begins at the new one', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { updates } = await subscriber(notes, ada);
@@ -263,7 +263,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => subscribed().length === 0);
   });
 
-  once('is opened again after a server was gone, with one update', async () => {
+  once?.('is opened again after a server was gone, with one update', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { updates } = await subscriber(notes, ada);
@@ -285,7 +285,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => updates.length === 2);
   });
 
-  once('is refused by a server without subscriptions or standing stream', async () => {
+  once?.('is refused by a server without subscriptions or standing stream', async () => {
     remote.tools = (server) => {
       server.registerResource('note', NOTE, {}, () => ({ contents: [{ uri: NOTE, text: 'note' }] }));
     };
@@ -311,7 +311,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect(JSON.stringify(heard.messages[0])).toContain('"resourceSubscriptions":["svc://connectors"]');
   });
 
-  once('a stream that ends at once is opened again ever more seldom', async () => {
+  once?.('a stream that ends at once is opened again ever more seldom', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { client, updates } = await subscriber(notes, ada);
@@ -346,7 +346,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect(contents).toMatchObject([{ text: 'note' }]);
   });
 
-  once('an endless stream of changes is ended, and others hear theirs', async () => {
+  once?.('an endless stream of changes is ended, and others hear theirs', async () => {
     const notes = await added();
     const [ada, bob] = [await person(notes), await person(notes)];
     const good = await subscriber(notes, bob);
@@ -381,7 +381,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect(sent / streams.size).toBeLessThan(20 * MIB);
   });
 
-  once('a user has at most 20, and another user has his own', async () => {
+  once?.('a user has at most 20, and another user has his own', async () => {
     const notes = await added();
     const [ada, bob] = [await person(notes), await person(notes)];
     const uris = Array.from({ length: 20 }, (_, n) => `${notes.uri}${n}`);
@@ -409,7 +409,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     expect([remote.openSessions(), subscribed()]).toEqual([0, []]);
   });
 
-  once('a stop of Gatehouse ends a session that the server has not answered yet', async () => {
+  once?.('a stop of Gatehouse ends a session that the server has not answered yet', async () => {
     const own = await startService({ kind });
     const shared = service;
     let stopped: Promise<void> | undefined;
