@@ -79,10 +79,10 @@ export function movedInside(
 ): JsonObject {
   const { [form.holder]: held = {} } = call;
   if (!isJsonObject(held)) return call;
+  const others = Object.keys(call).filter((name) => !form.members.has(name) && !Object.hasOwn(held, name));
+  if (others.length === 0) return call;
   const known = new Set(Object.keys(asSchema(action.inputSchema['properties'])).map(nameKey));
-  const strays = Object.keys(call).filter(
-    (name) => !form.members.has(name) && known.has(nameKey(name)) && !Object.hasOwn(held, name),
-  );
+  const strays = others.filter((name) => known.has(nameKey(name)));
   if (strays.length === 0) return call;
   for (const name of strays)
     corrections.push({ path: `${at}${name}`, from: name, to: `${form.holder}.${name}` });

@@ -9,6 +9,7 @@ import {
   type Naming,
 } from '../../actions/read-call.ts';
 import { forgiven } from '../../connectors/forgive.ts';
+import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Context } from '../context.ts';
@@ -34,8 +35,9 @@ export const corrections = z
 const HOLDER = 'input';
 
 /** Returns a function that corrects a call whose ids are in the path. */
-export function callCorrection(body: z.ZodType) {
+export function callCorrection(body: z.ZodObject) {
   const read = reader(body);
+  const form = formOf(body);
   return (context: Context, given: Uncorrected) => {
     const naming = namingOf(context, given);
     const ids = idsFor(naming, idsIn(given.params), 'path.');
@@ -45,13 +47,13 @@ export function callCorrection(body: z.ZodType) {
     const named = withSameId(naming, call, ids);
     const action = context.catalog.action(given.environment, ids.connectorId, ids.actionId);
     if (!action) return { params, body: named };
-    const moved = movedInside(naming, named, { action, form: formOf(body), at: '' });
+    const moved = movedInside(naming, named, { action, form, at: '' });
     return { params, body: withInput(naming, moved, { ids, at: '' }) };
   };
 }
 
 /** Returns a function that corrects the calls of a batch. */
-export function batchCorrection(body: z.ZodType, call: z.ZodType) {
+export function batchCorrection(body: z.ZodObject, call: z.ZodObject) {
   const read = reader(body);
   const form = formOf(call);
   return (context: Context, given: Uncorrected) => {
@@ -86,22 +88,20 @@ function namingOf({ catalog }: Context, { environment, corrections }: Uncorrecte
 }
 
 /** Returns a function that corrects a body towards its schema when it breaks it. */
-function reader(body: z.ZodType): (naming: Naming, given: Json) => Json {
-  const schema = schemaOf(body);
+function reader(body: z.ZodObject): (naming: Naming, given: Json) => Json {
+  let schema: JsonSchema | undefined;
   return ({ corrections }, given) => {
     if (!isJsonObject(given) || body.safeParse(given).success) return given;
+    // Made at the first body that breaks it, because most processes see none.
+    schema ??= asSchema(z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }));
     const read = forgiven(schema, given);
     corrections.push(...read.corrections);
     return read.input;
   };
 }
 
-function schemaOf(body: z.ZodType) {
-  return asSchema(z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }));
-}
-
-function formOf(call: z.ZodType): CallForm {
-  return { holder: HOLDER, members: new Set(Object.keys(asSchema(schemaOf(call)['properties']))) };
+function formOf(call: z.ZodObject): CallForm {
+  return { holder: HOLDER, members: new Set(Object.keys(call.shape)) };
 }
 
 function idsIn({ connectorId, actionId }: Record<string, unknown>): Ids {
