@@ -2,12 +2,12 @@ import { z } from 'zod';
 import {
   idsFor,
   movedInside,
-  readCall,
-  readParameters,
+  correctedCall,
+  correctedParameters,
   type CallForm,
   type Ids,
   type Naming,
-} from '../../actions/read-call.ts';
+} from '../../actions/call-corrections.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
@@ -63,7 +63,7 @@ export function batchCorrection(body: z.ZodObject, call: z.ZodObject) {
       return { params: given.params, body: shaped };
     const calls = shaped['calls'].map((one, index): Json => {
       const at = `calls.${index}.`;
-      const named = readCall(naming, one, { form, at });
+      const named = correctedCall(naming, one, { form, at });
       if (!isJsonObject(named)) return named;
       const { connectorId, actionId } = named;
       if (typeof connectorId !== 'string' || typeof actionId !== 'string') return named;
@@ -123,5 +123,5 @@ function withInput(naming: Naming, call: JsonObject, { ids, at }: { ids: Ids; at
   const { [HOLDER]: input = {} } = call;
   const action = naming.catalog.action(naming.environment, ids.connectorId, ids.actionId);
   if (!action || !isJsonObject(input)) return call;
-  return { ...call, [HOLDER]: readParameters(naming, action, { input, path: `${at}${HOLDER}` }) };
+  return { ...call, [HOLDER]: correctedParameters(naming, action, { input, path: `${at}${HOLDER}` }) };
 }

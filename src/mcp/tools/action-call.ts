@@ -1,4 +1,4 @@
-import { readCall, type CallForm } from '../../actions/read-call.ts';
+import { correctedCall, type CallForm } from '../../actions/call-corrections.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
@@ -36,7 +36,7 @@ export function readArguments({ corrections }: Pick<ToolScope, 'corrections'>, a
 
 /** Returns a call of execute_action_svc with its ids in two members and its parameters in `parameters`. */
 export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
-  return readCall(namingOf(scope), given, { form: FORM, at });
+  return correctedCall(namingOf(scope), given, { form: FORM, at });
 }
 
 /**

@@ -121,6 +121,20 @@ export async function readWholeResult(
   return { text: texts.join(''), source: sourceOf(first) };
 }
 
+/**
+ * Returns why the caller may not read a result: the rule that denies the action that produced it, or `gone` for an
+ * action that does not exist any more. Undefined when the caller may.
+ */
+export function sourceRule(
+  { catalog }: Pick<Context, 'catalog'>,
+  { environment, live }: Pick<Grant, 'environment' | 'live'>,
+  source: ResultSource | undefined,
+): string | undefined {
+  if (!source) return undefined;
+  const action = catalog.action(environment, source.connectorId, source.actionId);
+  return action ? live.decision.action(action) : 'gone';
+}
+
 type ResultOwner = Pick<Tables['results'], 'user_id' | 'caller' | 'connector_id' | 'action_id'>;
 
 /** Returns the query of the pages of a result that this server stored. */

@@ -1,4 +1,4 @@
-import { connectorIdFor } from '../../actions/read-call.ts';
+import { connectorIdFor } from '../../actions/call-corrections.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';

@@ -4,8 +4,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { parseAnswer } from '../../upstream/large-answers.ts';
 import { tool } from './define-tool.ts';
-import { readWholeResult } from './large-results.ts';
-import { sourceRule } from './result-source.ts';
+import { readWholeResult, sourceRule } from './large-results.ts';
 import type { ToolScope } from './tool.ts';
 
 const RECORDS = 50;

@@ -6,8 +6,7 @@ import { appResources, isAppResource, readAppResource } from './app-resources.ts
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, isScopeShown, recentEvents } from './events.ts';
 import { fileAddress, FILE_TEMPLATE, readFilePage } from './file-resource.ts';
-import { readResultPage } from './large-results.ts';
-import { sourceRule } from './result-source.ts';
+import { readResultPage, sourceRule } from './large-results.ts';
 import { isRemoteUri, readRemoteResource, remoteResource, remoteResources } from './remote-context.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from '../../servers/access.ts';

@@ -1,4 +1,4 @@
-import { readParameters } from '../../actions/read-call.ts';
+import { correctedParameters } from '../../actions/call-corrections.ts';
 import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
@@ -39,7 +39,7 @@ interface ActionCall {
 export async function runAction(scope: ToolScope, given: ActionCall): Promise<JsonObject> {
   const { connectorId, actionId, credentialId: named } = given;
   const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
-  const call = action ? { ...given, input: readParameters(namingOf(scope), action, given) } : given;
+  const call = action ? { ...given, input: correctedParameters(namingOf(scope), action, given) } : given;
   if (named === undefined) return runParsed(scope, call);
   const credentialId = await accountIdFor(scope, connectorId, named);
   try {

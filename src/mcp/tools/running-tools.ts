@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_CALLS, runBatch } from '../../actions/batch.ts';
 import { fieldsSchema } from '../../actions/projection.ts';
-import { idsFor } from '../../actions/read-call.ts';
+import { idsFor } from '../../actions/call-corrections.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { repairedCall } from './action-call.ts';
 import { tool } from './define-tool.ts';

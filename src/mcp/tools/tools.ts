@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Action } from '../../connectors/catalog.ts';
 import { actionTypes } from '../../connectors/type-text.ts';
-import { withIds } from '../../actions/read-call.ts';
+import { withIds } from '../../actions/call-corrections.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';

@@ -1,4 +1,4 @@
-import { connectorIdFor, idsFor, type Ids, type Naming } from '../../actions/read-call.ts';
+import { connectorIdFor, idsFor, type Ids, type Naming } from '../../actions/call-corrections.ts';
 import { actionNotFound, connectorNotFound, type Action } from '../../connectors/catalog.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';

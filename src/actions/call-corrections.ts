@@ -57,7 +57,7 @@ export function withIds(naming: Pick<Naming, 'corrections'>, call: Json, at = ''
 }
 
 /** Returns a call with its ids in two members. Moves parameters that stood next to their holder into it. */
-export function readCall(
+export function correctedCall(
   naming: Naming,
   given: Json,
   { form, at = '' }: { form: CallForm; at?: string },
@@ -94,7 +94,7 @@ export function movedInside(
 }
 
 /** Returns the parameters corrected to the action's schema, where their meaning is certain. `path` is their place. */
-export function readParameters(
+export function correctedParameters(
   naming: Pick<Naming, 'corrections' | 'aliases'>,
   action: Action,
   { input, path = '' }: { input: JsonObject; path?: string },
