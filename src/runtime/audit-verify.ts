@@ -1,5 +1,6 @@
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { hashOfEntry, signatureOf, type ChainedEntry } from './audit-chain.ts';
+import { chainLinks } from './chain-links.ts';
 import { headsOf } from './audit-checkpoints.ts';
 import { isExpired, verifyExecutions, type VerifyContext } from './execution-verify.ts';
 
@@ -43,7 +44,8 @@ async function brokenEntry(
   counts: { entries: number; chains: number },
 ): Promise<Broken | null> {
   let before: ChainedEntry | undefined;
-  for await (const entry of chainedEntries(db)) {
+  for await (const row of chainLinks(db, 'audit')) {
+    const entry = inChain(row);
     const isFirst = entry.chain_id !== before?.chain_id;
     const expected = isFirst
       ? { sequence: 1, hash: '' }
@@ -59,36 +61,16 @@ async function brokenEntry(
   return null;
 }
 
-async function* chainedEntries(db: DbOrTx): AsyncGenerator<ChainedEntry> {
-  let after = { chain_id: '', sequence: 0 };
-  for (;;) {
-    const { chain_id, sequence } = after;
-    const rows = await db
-      .selectFrom('audit')
-      .selectAll()
-      .where('chain_id', 'is not', null)
-      .where((e) =>
-        e.or([
-          e('chain_id', '>', chain_id),
-          e.and([e('chain_id', '=', chain_id), e('sequence', '>', sequence)]),
-        ]),
-      )
-      .orderBy('chain_id')
-      .orderBy('sequence')
-      .limit(PAGE)
-      .execute();
-    const entries = rows.map((row) => ({
-      ...row,
-      chain_id: row.chain_id ?? '',
-      sequence: row.sequence ?? 0,
-      previous_hash: row.previous_hash ?? '',
-      hash: row.hash ?? '',
-    }));
-    yield* entries;
-    const last = entries.at(-1);
-    if (!last || rows.length < PAGE) return;
-    after = last;
-  }
+/** Returns an entry with the columns of its chain. Entries of earlier releases have none, and are not read here. */
+function inChain(row: Tables['audit']): ChainedEntry {
+  const { chain_id, sequence, previous_hash, hash } = row;
+  return {
+    ...row,
+    chain_id: chain_id ?? '',
+    sequence: sequence ?? 0,
+    previous_hash: previous_hash ?? '',
+    hash: hash ?? '',
+  };
 }
 
 async function countUnchained(db: DbOrTx): Promise<number> {

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { DAY, HOUR, type Clock } from '../lib/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
+import { chainLinks } from './chain-links.ts';
 import { contentHash, hashOfBatch } from './execution-chain.ts';
 
 /** How long executions and their batches are stored. */
@@ -45,7 +46,7 @@ async function brokenBatch(
   counts: { executions: number; batches: number },
 ): Promise<Broken | null> {
   let before: Batch | undefined;
-  for await (const batch of batchesOf(context.db)) {
+  for await (const batch of chainLinks(context.db, 'execution_batches')) {
     const last = batch.chain_id === before?.chain_id ? before : undefined;
     const fault = linkFault(context, batch, last) ?? (await contentFault(context, batch));
     if (fault) return fault;
@@ -135,30 +136,6 @@ async function idsBetween(db: DbOrTx, from: number, to: number): Promise<Set<str
     .where('first_at', '<=', to)
     .execute();
   return new Set(batches.flatMap(idsOf));
-}
-
-async function* batchesOf(db: DbOrTx): AsyncGenerator<Batch> {
-  let after = { chain_id: '', sequence: 0 };
-  for (;;) {
-    const { chain_id, sequence } = after;
-    const rows = await db
-      .selectFrom('execution_batches')
-      .selectAll()
-      .where((e) =>
-        e.or([
-          e('chain_id', '>', chain_id),
-          e.and([e('chain_id', '=', chain_id), e('sequence', '>', sequence)]),
-        ]),
-      )
-      .orderBy('chain_id')
-      .orderBy('sequence')
-      .limit(PAGE)
-      .execute();
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE) return;
-    after = last;
-  }
 }
 
 function idsOf({ executions }: Pick<Batch, 'executions'>): string[] {
