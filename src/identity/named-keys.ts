@@ -110,23 +110,39 @@ export async function rotateNamedKey(
     throw new GatehouseError('forbidden', 'This key is valid for longer than the key of the request.');
   if (overlapMs > 0 && previousExpiresAt !== null) throw isRotating(previousExpiresAt);
   const key = newApiKey(environment);
-  const row = await db
-    .updateTable('api_keys')
-    .set({
+  const row = await changeSecrets(db, before, {
+    now,
+    set: {
       hash: hashToken(hashKey, key),
       last_four: key.slice(-4),
       previous_hash: before.hash,
       previous_expires_at: now + overlapMs,
-    })
+    },
+  });
+  return { ...toRecord(row, now), key };
+}
+
+/**
+ * Changes the secrets of a key that has not been rotated since it was read. Otherwise a second rotation would end the
+ * secret that the first one has just returned.
+ * @throws GatehouseError when it was rotated or revoked since
+ */
+async function changeSecrets(
+  db: Base['db'],
+  { key_id: keyId, hash, environment }: Tables['api_keys'],
+  { now, set }: { now: number; set: Partial<Tables['api_keys']> },
+): Promise<Tables['api_keys']> {
+  const row = await db
+    .updateTable('api_keys')
+    .set(set)
     .where('key_id', '=', keyId)
     .where('revoked_at', 'is', null)
-    // Two rotations at once: the second one would end the secret that the first one has just returned.
-    .where('hash', '=', before.hash)
+    .where('hash', '=', hash)
     .returningAll()
     .executeTakeFirst();
   if (!row) throw isRotating(null);
   await noteChange(db, now, { environment, kind: 'environment', subject: 'keys' });
-  return { ...toRecord(row, now), key };
+  return row;
 }
 
 /**
@@ -141,18 +157,7 @@ export async function endPreviousSecret(
   const now = clock.now();
   const before = await requireNamed(db, environment, keyId);
   if ((before.previous_expires_at ?? 0) <= now) return toRecord(before, now);
-  const row = await db
-    .updateTable('api_keys')
-    .set({ previous_expires_at: now })
-    .where('key_id', '=', keyId)
-    .where('revoked_at', 'is', null)
-    // A rotation at the same time makes another secret the earlier one, which this request does not mean.
-    .where('hash', '=', before.hash)
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) throw isRotating(null);
-  await noteChange(db, now, { environment, kind: 'environment', subject: 'keys' });
-  return toRecord(row, now);
+  return toRecord(await changeSecrets(db, before, { now, set: { previous_expires_at: now } }), now);
 }
 
 /** Revokes a named key, in all processes within a second. @throws GatehouseError `key_not_found`, `environment_key`. */
