@@ -91,7 +91,6 @@ export async function update(context: Context, remote: Remote, caller: string): 
     const { file, report } = await fileOfTools(settings, {
       ...(listing ?? { tools: [] }),
       readOn: await readOn(context, key),
-      pause: context.throttle.pause,
     });
     if (listing === undefined) {
       await recordRead(context, key, 'pending');
@@ -153,7 +152,6 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
   const { file, report } = await fileOfTools(settings, {
     ...(listing ?? { tools: [] }),
     readOn: day,
-    pause: context.throttle.pause,
   });
   const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
   return { source: file satisfies JsonObject, report, readAt, save, client };

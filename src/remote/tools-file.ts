@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { schemaPatternFaults } from '../connectors/patterns.ts';
 import { schemaFaults } from '../connectors/validate.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
+import { withPauses } from '../lib/pauses.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import type { Pause } from '../lib/json-steps.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
 import { contextActions, type Offers } from './context-actions.ts';
@@ -13,8 +13,6 @@ import type { RemoteSettings } from './remote-settings.ts';
 export const TOOLS_ACTION = 'tools_list';
 
 const MAX_TOOLS = 2000;
-/** Tools whose schemas are checked between two pauses. Measured: 0.6 ms for a small schema. */
-const TOOLS_AT_ONCE = 10;
 const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_SCHEMA_DEPTH = 40;
 const MAX_DESCRIPTION_CHARS = 1000;
@@ -50,18 +48,17 @@ export interface Report {
 
 const NOTHING: Offers = { resources: false, prompts: false, completions: false };
 
-/** The parts that a server listed, and a pause between the work for some of them. */
+/** The parts that a server listed. */
 interface Listed {
   tools: readonly unknown[];
   offers?: Offers;
   readOn: string;
-  pause: Pause;
 }
 
 /** Returns the connector file of a remote server, with an action for each of its tools. */
 export async function fileOfTools(
   settings: RemoteSettings,
-  { tools, offers = NOTHING, readOn, pause }: Listed,
+  { tools, offers = NOTHING, readOn }: Listed,
 ): Promise<{ file: JsonObject; report: Report }> {
   const report: Report = { tools: 0, leftOut: [], changed: [] };
   const actions: JsonObject = {};
@@ -71,9 +68,8 @@ export async function fileOfTools(
     taken.add(actionId);
     actions[actionId] = action;
   };
-  for (const one of readTools(tools, report)) {
-    // The schemas of 2,000 tools take seconds.
-    if (report.tools % TOOLS_AT_ONCE === 0) await pause();
+  // The schemas of 2,000 tools take seconds.
+  for await (const one of withPauses(readTools(tools, report))) {
     add(one.name, actionOf(one, report));
     report.tools += 1;
   }
