@@ -6,21 +6,17 @@ export function useFilters<Name extends string>(
 ): [Record<Name, string>, (changes: Partial<Record<Name, string>>) => void] {
   const [params, setParams] = useSearchParams();
   const entries = names.map((name) => [name, params.get(name) ?? '']);
-  const change = (changes: Partial<Record<Name, string>>) =>
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before);
-        next.delete('after');
-        for (const name of names) {
-          const value = changes[name];
-          if (value === undefined) continue;
-          if (value === '') next.delete(name);
-          else next.set(name, value);
-        }
-        return next;
-      },
-      { replace: true },
-    );
+  const change = (changes: Partial<Record<Name, string>>) => {
+    const next = addressParams();
+    next.delete('after');
+    for (const name of names) {
+      const value = changes[name];
+      if (value === undefined) continue;
+      if (value === '') next.delete(name);
+      else next.set(name, value);
+    }
+    setParams(next, { replace: true });
+  };
   return [Object.fromEntries(entries) as Record<Name, string>, change];
 }
 
@@ -32,16 +28,23 @@ export function useCursor(): {
 } {
   const [params, setParams] = useSearchParams();
   const trail = params.get('after')?.split('.').filter(Boolean) ?? [];
-  const goTo = (cursors: string[]) =>
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      if (cursors.length === 0) next.delete('after');
-      else next.set('after', cursors.join('.'));
-      return next;
-    });
+  const goTo = (cursors: string[]) => {
+    const next = addressParams();
+    if (cursors.length === 0) next.delete('after');
+    else next.set('after', cursors.join('.'));
+    setParams(next);
+  };
   return {
     cursor: trail.at(-1) ?? '',
     next: (cursor) => goTo([...trail, cursor]),
     back: trail.length > 0 ? () => goTo(trail.slice(0, -1)) : undefined,
   };
+}
+
+/**
+ * Returns the parameters in the address now. The router renders a change later, and a second change in between would
+ * undo the first.
+ */
+function addressParams(): URLSearchParams {
+  return new URLSearchParams(window.location.search);
 }
