@@ -221,7 +221,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
   test('Playground: an action runs by a form made from its schema, also in a slow browser', async () => {
     await go('/playground');
     const browserProtocol = await page.context().newCDPSession(page);
-    await browserProtocol.send('Emulation.setCPUThrottlingRate', { rate: 20 });
+    await browserProtocol.send('Emulation.setCPUThrottlingRate', { rate: 6 });
     await choose('User', /ada@northwind/);
     await choose('Connector', /Sandbox/);
     await choose('Action', /list_products/);
