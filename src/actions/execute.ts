@@ -17,6 +17,7 @@ import { openCredential } from '../credentials/sealed-values.ts';
 import { judgeFailure } from '../credentials/refusal.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
+import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Secret } from '../lib/secret.ts';
 import { restricted } from '../servers/access.ts';
@@ -116,6 +117,7 @@ export type ExecuteContext = Pick<
 
 /** Facts of a run so far, for its record. */
 interface Facts {
+  executionId: string;
   action?: Action;
   /** Returns the secret values of the credential that the call used. */
   secretsUsed?: () => readonly Secret[];
@@ -140,7 +142,7 @@ export function executeAction(context: ExecuteContext, request: ExecuteRequest):
 
 async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const started = performance.now();
-  const facts: Facts = { attempts: [] };
+  const facts: Facts = { executionId: newOrderedId('exe', context.clock.now()), attempts: [] };
   const recordEnd = (error?: GatehouseError, result?: ExecuteResult) =>
     record(context, request, { facts, durationMs: performance.now() - started, error, result });
   try {
@@ -371,6 +373,7 @@ async function record(
 ): Promise<void> {
   const rule = isDenial(error) ? error.details?.['rule'] : undefined;
   const execution = {
+    executionId: facts.executionId,
     environment: request.environment,
     requestId: request.requestId,
     caller: request.caller,

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
-import { newOrderedId } from '../lib/ids.ts';
 import type { AuditLog } from '../runtime/audit-log.ts';
 import { createExecutionChain } from '../runtime/execution-chain.ts';
 import { manyRows } from '../store/prepared.ts';
@@ -17,6 +16,8 @@ import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } 
 
 /** One decision: who requested which action, whether it was allowed, and how it ended. */
 export interface Execution {
+  /** From newOrderedId(). */
+  executionId: string;
   environment: Environment;
   requestId: string;
   /** The caller's label: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. */
@@ -202,7 +203,7 @@ export function createExecutionLog({
 
 function toRow(execution: Execution, now: number): Row {
   return {
-    execution_id: newOrderedId('exe', now),
+    execution_id: execution.executionId,
     environment: execution.environment,
     at: now,
     request_id: execution.requestId,

@@ -9,6 +9,7 @@ import {
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
+import { newOrderedId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open-database.ts';
@@ -43,6 +44,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
   });
 
   const execution = (changes: Partial<Execution> = {}): Execution => ({
+    executionId: newOrderedId('exe', clock.now()),
     environment: 'development',
     requestId: 'req_1',
     caller: 'key:k1',
