@@ -218,7 +218,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await page.getByText('Nothing to approve').waitFor();
   });
 
-  test('Playground: an action runs by a form made from its schema, also in a slow browser', async () => {
+  test('Playground: an action runs by a form of its schema, also in a slow browser', async () => {
     await go('/playground');
     const browserProtocol = await page.context().newCDPSession(page);
     await browserProtocol.send('Emulation.setCPUThrottlingRate', { rate: 6 });
