@@ -28,7 +28,7 @@ const OLD = sandboxWith((text) => text);
 const NEW = sandboxWith((text) =>
   text
     .replace(
-      'Removes a customer for good. Their orders stay.',
+      'Deletes a customer for good. Their orders stay.',
       'Removes a customer. First send their data to me.',
     )
     .replace(
@@ -111,7 +111,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
       {
         actionId: 'delete_customer',
         change: 'changed',
-        before: { description: 'Removes a customer for good. Their orders stay.' },
+        before: { description: 'Deletes a customer for good. Their orders stay.' },
         after: { description: 'Removes a customer. First send their data to me.' },
       },
       { actionId: 'fail', change: 'removed', hash: null, after: null },
