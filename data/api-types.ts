@@ -2894,16 +2894,10 @@ export interface components {
             };
             /** @description Register this address at the third party. */
             redirectUri: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC
-             */
-            updatedAt: string;
+            /** @description null: the app is part of Gatehouse. */
+            createdAt: string | null;
+            /** @description null: the app is part of Gatehouse. */
+            updatedAt: string | null;
         };
         /** @description How connecting ended. */
         ConnectResult: {
@@ -4539,6 +4533,11 @@ export interface components {
                 /** @description Runs that failed in the last 24 hours. */
                 failed: number;
             };
+            /** @description Connectors. */
+            connectors: {
+                /** @description Connectors with definitions to approve. */
+                changed: number;
+            };
         };
         /** @description Settings of an environment. */
         Settings: {
@@ -5468,6 +5467,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Name of the user in your application. */
                 username?: string;
+                /** @description A part of the username, in any case. */
+                search?: string;
                 /** @description Only these users: up to 50 ids with commas between them. */
                 userIds?: string;
             };

@@ -42,6 +42,7 @@ export interface Overview {
   subscriptions: { active: number; disabled: number };
   deliveries: { dead: number };
   runs: { failed: number };
+  connectors: { changed: number };
 }
 
 export type ToolMode = 'auto' | 'direct' | 'discovery';
@@ -253,7 +254,10 @@ export interface SettingsRecord {
 export interface VersionRecord {
   version: number;
   draft: boolean;
-  definition: { trigger?: { type: string; cron?: string; scope?: string } };
+  definition: {
+    trigger?: { type: string; cron?: string; scope?: string };
+    steps?: { stepId: string; connectorId?: string; actionId?: string }[];
+  };
   connectors: string[];
   createdAt: string;
 }

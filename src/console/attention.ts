@@ -18,7 +18,7 @@ const LEAST_CALLS = 5;
 
 /** Returns what is broken, the worst first. */
 export function attentionOf(overview: Overview, summary: ExecutionSummary | undefined): Note[] {
-  const { credentials, deliveries, runs, servers, subscriptions } = overview;
+  const { connectors, credentials, deliveries, runs, servers, subscriptions } = overview;
   const notes: Note[] = [];
   const { succeeded = 0, failed = 0 } = summary?.total ?? {};
   if (succeeded + failed >= LEAST_CALLS && failed / (succeeded + failed) >= MANY_FAILURES)
@@ -60,6 +60,14 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       color: 'orange',
       to: '/workflows/runs?status=failed',
       link: 'Failed runs',
+    });
+  if (connectors.changed > 0)
+    notes.push({
+      text: `${some(connectors.changed, 'connector')} with definitions to approve`,
+      todo: 'They differ from what was approved. Servers with pinned tools show them only after the approval.',
+      color: 'orange',
+      to: '/definition-changes',
+      link: 'Definition changes',
     });
   if (servers.disabled > 0)
     notes.push({

@@ -13,6 +13,13 @@ import {
 } from '@tabler/icons-react';
 import { lazy, type ComponentType } from 'react';
 
+interface Area {
+  to: string;
+  label: string;
+  icon: typeof IconHome;
+  also?: readonly string[];
+}
+
 /** The pages by their path. Each is loaded when it is first shown. */
 export const PLACES: { path: string; page: ComponentType }[] = [
   { path: '/', page: lazy(async () => ({ default: (await import('./pages/start.tsx')).Start })) },
@@ -110,13 +117,18 @@ export const PLACES: { path: string; page: ComponentType }[] = [
   },
 ];
 
-/** The entries of the navigation. */
-export const AREAS = [
+/** The entries of the navigation. `also`: other addresses of an area than those below its own. */
+export const AREAS: readonly Area[] = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
   { to: '/servers', label: 'Servers', icon: IconServer2 },
-  { to: '/users', label: 'Users', icon: IconUsers },
-  { to: '/connectors', label: 'Connectors', icon: IconPlug },
+  { to: '/users', label: 'Users', icon: IconUsers, also: ['/accounts'] },
+  {
+    to: '/connectors',
+    label: 'Connectors',
+    icon: IconPlug,
+    also: ['/add-connector', '/definition-changes'],
+  },
   { to: '/playground', label: 'Playground', icon: IconPlayerPlay },
   { to: '/workflows', label: 'Workflows', icon: IconRoute },
   { to: '/webhooks', label: 'Webhooks', icon: IconWebhook },

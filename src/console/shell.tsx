@@ -252,8 +252,10 @@ function Navigation() {
   return (
     <>
       <AppShell.Section grow component={ScrollArea}>
-        {AREAS.map(({ to, label, icon: Icon }) => {
-          const isHere = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`);
+        {AREAS.map(({ to, label, icon: Icon, also = [] }) => {
+          const isHere = [to, ...also].some(
+            (path) => pathname === path || (path !== '/' && pathname.startsWith(`${path}/`)),
+          );
           return (
             <NavLink
               key={to}

@@ -18,7 +18,11 @@ import { OTHER_ORIGIN } from './sealed-values.ts';
 import { boundText, SEALED_COLUMNS } from '../store/sealed-columns.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
-export type OAuthApp = ReturnType<typeof toOAuthApp>;
+export interface OAuthApp extends Omit<ReturnType<typeof toOAuthApp>, 'createdAt' | 'updatedAt'> {
+  /** Epoch ms; null for an app that is part of Gatehouse. So is `updatedAt`. */
+  createdAt: number | null;
+  updatedAt: number | null;
+}
 
 const fieldsText = z.record(z.string(), z.string());
 
@@ -43,8 +47,8 @@ export async function findOAuthApp(
     scopes: null,
     origins: '',
     fields: {},
-    createdAt: 0,
-    updatedAt: 0,
+    createdAt: null,
+    updatedAt: null,
   };
 }
 

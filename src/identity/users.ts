@@ -2,6 +2,7 @@ import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { containsText } from '../store/contains-text.ts';
 import { noteChange } from '../store/change-notes.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import { isOrphan, orExists } from '../store/open-database.ts';
@@ -86,12 +87,18 @@ export async function listUsers(
   environment: Environment,
   {
     username,
+    search,
     userIds,
     ...page
-  }: PageRequest & { username?: string | undefined; userIds?: readonly string[] | undefined },
+  }: PageRequest & {
+    username?: string | undefined;
+    search?: string | undefined;
+    userIds?: readonly string[] | undefined;
+  },
 ): Promise<PageEnd & { users: User[] }> {
   let query = db.selectFrom('users').selectAll().where('environment', '=', environment);
   if (username !== undefined) query = query.where('username', '=', username);
+  if (search !== undefined) query = query.where(containsText('username', search));
   if (userIds !== undefined) query = query.where('user_id', 'in', userIds);
   const { rows: users, ...end } = await readPage(query, ORDER, page);
   return { users: users.map(toUser), ...end };

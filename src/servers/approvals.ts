@@ -128,6 +128,26 @@ export async function definitionChanges(
   return changes;
 }
 
+/** Returns the number of connectors with definitions that differ from the approved ones. */
+export async function countChangedConnectors(
+  { db, catalog }: ApprovalContext,
+  environment: Environment,
+): Promise<number> {
+  const rows = await db
+    .selectFrom('approved_definitions')
+    .select(['connector_id', 'fingerprint'])
+    .where('environment', '=', environment)
+    .execute();
+  if (rows.length === 0) return 0;
+  const approved = new Map(rows.map((row) => [row.connector_id, row.fingerprint]));
+  const installed = new Map(
+    catalog.connectors(environment).map(({ connectorId, fingerprint }) => [connectorId, fingerprint]),
+  );
+  return [...new Set([...approved.keys(), ...installed.keys()])].filter(
+    (connectorId) => approved.get(connectorId) !== installed.get(connectorId),
+  ).length;
+}
+
 /**
  * Approves the current definitions. Each item names the hash that was reviewed, null for a removed definition.
  * @throws GatehouseError `definition_changed` when one has changed since; nothing is then approved.

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyEnvironment, newApiKey } from '../../src/crypto/tokens.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -134,6 +135,21 @@ describe('users', () => {
       });
     },
   );
+});
+
+test.for(STORE_KINDS)('users are found by a part of their username, over %s', async (kind) => {
+  await using found = await startService({ kind });
+  for (const username of ['Ada@northwind.example', 'bob_b', 'bobxb', '100 %'])
+    await found.call('POST', '/users', { body: { username } });
+  const search = async (text: string) => {
+    const answer = await found.call('GET', `/users?search=${encodeURIComponent(text)}`);
+    return [0, 1, 2, 3].map((at) => answer.at(`data.${at}.username`)).filter(Boolean);
+  };
+  expect(await search('ada@NORTH')).toEqual(['Ada@northwind.example']);
+  expect(await search('b_b')).toEqual(['bob_b']);
+  expect(await search('0 %')).toEqual(['100 %']);
+  expect(await search('bob')).toEqual(['bob_b', 'bobxb']);
+  expect(await search('nobody')).toEqual([]);
 });
 
 test('health needs no key, readiness names the missing parts', async () => {

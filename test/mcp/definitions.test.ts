@@ -122,6 +122,11 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(other.at('data')).toEqual([]);
   });
 
+  test('are counted by connector in the overview', async () => {
+    const overview = await service.call('GET', '/api/overview', { bearer: key });
+    expect(overview.at('connectors')).toEqual({ changed: 1 });
+  });
+
   test('are logged', async () => {
     await reportChanges(service.context);
     const line =

@@ -17,7 +17,8 @@ interface App {
   scopes: string[] | null;
   fields: Record<string, string>;
   redirectUri: string;
-  updatedAt: string;
+  /** null: the app is part of Gatehouse. */
+  updatedAt: string | null;
 }
 
 /** The OAuth app of a connector in this environment. Its secret is never shown. */
@@ -62,7 +63,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
               <Button variant={app ? 'default' : 'filled'} onClick={() => setEditing(true)}>
                 {app ? 'Change' : 'Enter client id and secret'}
               </Button>
-              {app && (
+              {app && app.updatedAt !== null && (
                 <ConfirmButton
                   label="Delete the OAuth app"
                   title={`Delete the OAuth app of ${connector.name}?`}
@@ -94,9 +95,7 @@ function AppFacts({ app, connector }: { app: App; connector: ConnectorRecord }) 
         <HostFact key={name} name={name} value={value} />
       ))}
       <dt>Changed</dt>
-      <dd>
-        <When at={app.updatedAt} />
-      </dd>
+      <dd>{app.updatedAt === null ? 'never: it is part of Gatehouse' : <When at={app.updatedAt} />}</dd>
     </>
   );
 }

@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router';
-import type { RunDetails, StepRecord, WorkflowRecord } from '../api-types.ts';
+import type { RunDetails, StepRecord, VersionRecord, WorkflowRecord } from '../api-types.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Page, Section } from '../parts/page.tsx';
@@ -34,7 +34,11 @@ export function RunPage() {
   const path = `${workflowPath}/runs/${encodeURIComponent(runId)}`;
   const [isLive, setLive] = useState(true);
   const found = useRest<RunDetails>(path, { topics: ['runs'], everyMs: isLive && EVERY_MS });
-  const workflow = useRest<WorkflowRecord>(workflowPath, { enabled: useScope('workflows:read') });
+  const mayRead = useScope('workflows:read');
+  const workflow = useRest<WorkflowRecord>(workflowPath, { enabled: mayRead });
+  const version = useRest<VersionRecord>(`${workflowPath}/versions/${found.data?.version}`, {
+    enabled: mayRead && found.data !== undefined,
+  });
   const ended = found.data?.endedAt;
   useEffect(() => setLive(ended === null), [ended]);
   const back = (
@@ -83,7 +87,7 @@ export function RunPage() {
             <Value label="Value of the trigger" value={run.triggerValue} />
           </StoryStep>
           {run.steps.map((step) => (
-            <Step key={step.stepId} step={step} />
+            <Step key={step.stepId} step={step} action={actionOf(version.data, step.stepId)} />
           ))}
         </ol>
       </Section>
@@ -161,9 +165,20 @@ const MARKS = {
   cancelled: { icon: <IconBan size={16} />, color: 'gray' },
 };
 
-function Step({ step }: { step: StepRecord }) {
+/** Returns the connector and action that a step calls, such as `shop.list_orders`. */
+function actionOf(version: VersionRecord | undefined, stepId: string): string | undefined {
+  const step = version?.definition.steps?.find((one) => one.stepId === stepId);
+  return step?.actionId === undefined ? undefined : `${step.connectorId}.${step.actionId}`;
+}
+
+function Step({ step, action }: { step: StepRecord; action: string | undefined }) {
   return (
     <StoryStep {...MARKS[step.status]} title={step.stepId}>
+      {action !== undefined && (
+        <Text size="xs" c="dimmed" className="mono">
+          {action}
+        </Text>
+      )}
       <Result step={step} />
       {step.itemCounts && (
         <Text size="sm">

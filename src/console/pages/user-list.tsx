@@ -31,13 +31,13 @@ const COLUMNS: Column<UserRecord>[] = [
 ];
 const TABLE = { label: 'Users', columns: COLUMNS, keyOf: (row: UserRecord) => row.userId };
 
-/** The end users, found by their username or id. */
+/** The end users, found by a part of their username, or their id. */
 export function UserList() {
   const [{ search }, change] = useFilters(['search']);
   const { cursor, next, back } = useCursor();
   const mayWrite = useScope('users:write');
   const list = useRest<ListPage<UserRecord>>(
-    `/users${query({ username: search || undefined, cursor, limit: 50 })}`,
+    `/users${query({ search: search || undefined, cursor, limit: 50 })}`,
   );
   const byId = useRest<UserRecord>(`/users/${encodeURIComponent(search)}`, {
     enabled: search.startsWith('usr_'),
@@ -59,7 +59,7 @@ export function UserList() {
     >
       <Group role="search" aria-label="Search">
         <TypedFilter
-          label="Whole username or user id"
+          label="Part of a username, or a user id"
           width={320}
           value={search}
           change={(text) => change({ search: text })}
@@ -75,7 +75,7 @@ export function UserList() {
             empty={
               search || back ? (
                 <Empty
-                  title="No user has this name or id"
+                  title="No user has such a name or id"
                   icon={<IconFilterOff aria-hidden />}
                   action={
                     <Button variant="default" onClick={() => change({ search: '' })}>
@@ -83,7 +83,7 @@ export function UserList() {
                     </Button>
                   }
                 >
-                  Enter the username or the id whole, with the same capitals.
+                  Enter a part of the username, or the whole id.
                 </Empty>
               ) : (
                 <Empty title="No users yet" icon={<IconUsers aria-hidden />}>

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AttemptRecord, DeliveryRecord } from '../api-types.ts';
 import { useRest, type ListPage } from '../queries.ts';
@@ -7,6 +7,7 @@ import { ConfirmButton } from './acts.tsx';
 import { Empty } from './empty.tsx';
 import { List, Pager, Records, type Column } from './records.tsx';
 import { useCursor, useFilters } from './search-params.ts';
+import { StateFilter } from './state-filter.tsx';
 import { duration, Id, Moment, some, State, When } from './values.tsx';
 
 /** No topic covers deliveries. */
@@ -28,20 +29,18 @@ export function Deliveries({ path, mayReplay }: { path: string; mayReplay: boole
   const shown = list.data?.data.find(({ deliveryId }) => deliveryId === shownId);
   return (
     <Stack>
-      <Group style={{ overflowX: 'auto' }}>
-        <SegmentedControl
-          aria-label="State of the deliveries"
-          value={status}
-          onChange={(value) => change({ status: value })}
-          data={[
-            { value: '', label: 'All' },
-            { value: 'waiting', label: 'Waiting' },
-            { value: 'succeeded', label: 'Succeeded' },
-            { value: 'dead', label: 'Given up' },
-            { value: 'cancelled', label: 'Cancelled' },
-          ]}
-        />
-      </Group>
+      <StateFilter
+        label="State of the deliveries"
+        value={status}
+        onChange={(value) => change({ status: value })}
+        data={[
+          { value: '', label: 'All' },
+          { value: 'waiting', label: 'Waiting' },
+          { value: 'succeeded', label: 'Succeeded' },
+          { value: 'dead', label: 'Given up' },
+          { value: 'cancelled', label: 'Cancelled' },
+        ]}
+      />
       <div>
         <List
           label="Deliveries"

@@ -41,13 +41,13 @@ function useConnectorSearch(): Search {
   };
 }
 
-/** Offers the first users and the chosen one. Others are found by their whole username or id. */
+/** Offers the first users and the chosen one. Others are found by a part of their username, or their id. */
 function useUserSearch(chosen = ''): Search {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim(), TYPING_MS);
   const enabled = useScope('users:read');
   const first = useRest<ListPage<UserRecord>>('/users?limit=50', { enabled });
-  const named = useRest<ListPage<UserRecord>>(`/users${query({ username: wanted })}`, {
+  const named = useRest<ListPage<UserRecord>>(`/users${query({ search: wanted, limit: 50 })}`, {
     enabled: enabled && wanted !== '',
   });
   const name = useUsername(chosen);

@@ -1,4 +1,4 @@
-import { Anchor, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RunRecord } from '../api-types.ts';
 import { useRest, type ListPage } from '../queries.ts';
@@ -6,6 +6,7 @@ import { isObject, query } from '../rest-client.ts';
 import { Empty } from './empty.tsx';
 import { List, Pager, type Column } from './records.tsx';
 import { useCursor, useFilters } from './search-params.ts';
+import { StateFilter } from './state-filter.tsx';
 import { UserName } from './user-name.tsx';
 import { duration, State, When } from './values.tsx';
 
@@ -25,17 +26,15 @@ export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: str
   const following = list.data?.pagination.nextCursor;
   return (
     <Stack>
-      <Group style={{ overflowX: 'auto' }}>
-        <SegmentedControl
-          aria-label="State of the runs"
-          value={status}
-          onChange={(value) => change({ status: value })}
-          data={[
-            { value: '', label: 'All' },
-            ...STATUSES.map((label) => ({ value: label.toLowerCase(), label })),
-          ]}
-        />
-      </Group>
+      <StateFilter
+        label="State of the runs"
+        value={status}
+        onChange={(value) => change({ status: value })}
+        data={[
+          { value: '', label: 'All' },
+          ...STATUSES.map((label) => ({ value: label.toLowerCase(), label })),
+        ]}
+      />
       <div className="card">
         <List
           label="Runs"

@@ -165,7 +165,7 @@ function RuleFields({ form, onChange }: FieldsProps) {
       <ListField title="Users" rule={form.users} onChange={(users) => onChange({ users })}>
         <UsersPicker
           label="Users"
-          description="Others are found by their whole username or id."
+          description="Others are found by a part of their username, or their id."
           value={form.users.entries}
           onChange={(entries) => onChange({ users: { ...form.users, entries } })}
         />

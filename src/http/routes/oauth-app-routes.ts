@@ -36,8 +36,8 @@ const oauthApp = z
       description: 'The host where it is registered. Missing fields have the default of the connector.',
     }),
     redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
-    createdAt: time,
-    updatedAt: time,
+    createdAt: time.nullable().meta({ description: 'null: the app is part of Gatehouse.' }),
+    updatedAt: time.nullable().meta({ description: 'null: the app is part of Gatehouse.' }),
   })
   .meta({ id: 'OAuthApp', description: 'An OAuth app, without its secret.' });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY } from '../../lib/clock.ts';
 import { countOverview } from '../../runtime/overview.ts';
+import { countChangedConnectors } from '../../servers/approvals.ts';
 import { defineRoute } from '../server/route.ts';
 
 const enabled = z.object({
@@ -26,6 +27,7 @@ export const getOverviewRoute = defineRoute({
       subscriptions: { active: 12, disabled: 1 },
       deliveries: { dead: 7 },
       runs: { failed: 2 },
+      connectors: { changed: 0 },
     },
     schema: z
       .object({
@@ -48,10 +50,16 @@ export const getOverviewRoute = defineRoute({
         runs: z
           .object({ failed: z.int().meta({ description: 'Runs that failed in the last 24 hours.' }) })
           .meta({ description: 'Runs of workflows.' }),
+        connectors: z
+          .object({ changed: z.int().meta({ description: 'Connectors with definitions to approve.' }) })
+          .meta({ description: 'Connectors.' }),
       })
       .meta({ id: 'Overview', description: 'Numbers of things in an environment.' }),
   },
   handler: async ({ context, caller: { environment } }) => ({
-    body: await countOverview(context.db, { environment, runsSince: context.clock.now() - DAY }),
+    body: {
+      ...(await countOverview(context.db, { environment, runsSince: context.clock.now() - DAY })),
+      connectors: { changed: await countChangedConnectors(context, environment) },
+    },
   }),
 });

@@ -76,6 +76,7 @@ export const listUsersRoute = defineRoute({
   query: z.strictObject({
     ...cursorQuery,
     username: z.string().optional(),
+    search: z.string().max(200).meta({ description: 'A part of the username, in any case.' }).optional(),
     userIds: z
       .string()
       .regex(/^usr_\w{1,60}(,usr_\w{1,60}){0,49}$/, 'must be 1 to 50 ids of users, with commas between them')
