@@ -5,6 +5,12 @@ import { writeToMemory } from './test/support/scratch.ts';
 
 writeToMemory();
 
+/** Files that take more than eight seconds in a run of all tests on two cores. `npm test` leaves them out. */
+const SLOW = 'test/**/*.slow.test.ts';
+/** Tests with a configuration of their own, or another project below. */
+const OTHERS = ['test/clients/**', 'test/proofs/**', 'test/real/**', 'test/web/**', 'node_modules/**'];
+const SETUP = ['test/support/built.ts', 'test/support/kept.ts', 'test/support/global-setup.ts'];
+
 export default defineConfig({
   test: {
     testTimeout: 2 * PATIENCE_MS,
@@ -24,8 +30,17 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/clients/**', 'test/proofs/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
-          globalSetup: ['test/support/built.ts', 'test/support/kept.ts', 'test/support/global-setup.ts'],
+          exclude: [SLOW, ...OTHERS],
+          globalSetup: SETUP,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: [SLOW],
+          exclude: OTHERS,
+          globalSetup: SETUP,
         },
       },
       {
