@@ -36,7 +36,7 @@ export interface paths {
         get: operations["getServer"];
         /**
          * Change an MCP server
-         * @description Changes only the given members. Replaces `restrictions` whole.
+         * @description Changes only the given members. Replaces `restrictions` and `budgets` whole.
          */
         put: operations["updateServer"];
         post?: never;
@@ -2213,7 +2213,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
             /** @description Id of the request, as in the logs. */
             requestId: string;
             /** @description Further facts about the error. */
@@ -2267,6 +2267,26 @@ export interface components {
             /** @description Effects whose calls need the user’s agreement before they run. */
             confirm?: ("read" | "write" | "destructive")[];
         };
+        /** @description A limit of calls in a window that slides. */
+        Budget: {
+            /**
+             * @description Calls that are counted together: all of the server, or those of each user, connector or action.
+             * @enum {string}
+             */
+            per: "server" | "user" | "connector" | "action";
+            /**
+             * @description Counts only calls with this effect. Absent: all.
+             * @enum {string}
+             */
+            effect?: "read" | "write" | "destructive";
+            /** @description Calls that the window allows, 1 to 1,000,000. */
+            limit: number;
+            /**
+             * @description Length of the window, an hour or a day.
+             * @enum {string}
+             */
+            window: "1h" | "1d";
+        };
         /** @description An MCP server with its access token. */
         ServerWithToken: {
             /** @description Id of an MCP server. */
@@ -2304,6 +2324,8 @@ export interface components {
             enabled: boolean;
             /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
             pinTools: boolean;
+            /** @description Limits of the calls of the server. Absent at a new server: none. */
+            budgets: components["schemas"]["Budget"][];
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -2356,6 +2378,8 @@ export interface components {
             enabled: boolean;
             /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
             pinTools: boolean;
+            /** @description Limits of the calls of the server. Absent at a new server: none. */
+            budgets: components["schemas"]["Budget"][];
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -4974,6 +4998,8 @@ export interface operations {
                     enabled?: boolean;
                     /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
                     pinTools?: boolean;
+                    /** @description Limits of the calls of the server. Absent at a new server: none. */
+                    budgets?: components["schemas"]["Budget"][];
                     /** @description Days until the access token expires. Default: it does not expire. */
                     tokenExpiresInDays?: number;
                 };
@@ -5053,6 +5079,8 @@ export interface operations {
                     enabled?: boolean;
                     /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
                     pinTools?: boolean;
+                    /** @description Limits of the calls of the server. Absent at a new server: none. */
+                    budgets?: components["schemas"]["Budget"][];
                 };
             };
         };
@@ -6067,7 +6095,7 @@ export interface operations {
                              * @description Stable code of the error.
                              * @enum {string}
                              */
-                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
                             /** @description Id of the request, as in the logs. */
                             requestId?: string;
                             /** @description Further facts about the error. */

@@ -16,4 +16,5 @@ const DENIALS = new Set<ErrorCode>([
   'confirmation_required',
   'confirmation_declined',
   'confirmation_too_large',
+  'budget_exceeded',
 ]);

@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  actionNotFound,
-  callableAction,
-  connectorNotFound,
-  ownAction,
-  type Action,
-  type Connector,
-} from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
@@ -20,13 +13,15 @@ import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Secret } from '../lib/secret.ts';
-import { restricted } from '../servers/access.ts';
+import type { CallLimits } from '../servers/call-limits.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
 import { secretValues } from '../upstream/authentication.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
+import { assertEffect, findAllowed } from './find-allowed.ts';
+import { countInBudgets } from './budgets.ts';
 import { isDenial, outcomeOf } from './call-outcome.ts';
 import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
@@ -44,8 +39,8 @@ export interface ExecuteRequest extends Notices {
   caller: string;
   requestId: string;
   userId: string | undefined;
-  /** The MCP server of the request, with its restrictions; absent for REST. */
-  server?: { serverId: string; decision: Decision; confirm: Confirm };
+  /** The MCP server of the request, with its restrictions and limits; absent for REST. */
+  server?: { serverId: string; decision: Decision; limits: CallLimits; confirm: Confirm };
   connectorId: string;
   actionId: string;
   /** Set for calls of the connector's own models, which may use its internal actions. */
@@ -125,14 +120,16 @@ interface Facts {
   upstreamStatus?: number | undefined;
   /** Requests to the app. */
   attempts: Attempt[];
+  /** Whether the budgets have counted the call, which may be sent twice because of its tokens. */
+  isCounted?: true;
 }
 
 /**
  * Runs an action: the only way from REST and MCP to a third party. Order: restrictions → connector and action → input
- * → credential → confirmation → Idempotency-Key → third party → result. Every run leaves a row. The row is committed
+ * → credential → confirmation → Idempotency-Key → budgets → third party → result. Every run leaves a row. The row is committed
  * before the answer when the action changes something.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
- * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
+ * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `budget_exceeded`, `credential_invalid`, upstream_*.
  */
 export function executeAction(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const { telemetry } = context;
@@ -266,16 +263,19 @@ async function callThirdParty(
 /** Makes all calls of one request, its further reads included, so that they share the renewal of tokens. */
 async function send(
   context: ExecuteContext,
-  { environment, server }: ExecuteRequest,
+  request: ExecuteRequest,
   { call, facts }: { call: UpstreamCall; facts: Facts },
 ): Promise<ExecuteResult> {
+  const { environment, server } = request;
   const onStatus = (status: number): void => {
     facts.upstreamStatus = status;
   };
   const denies: Denies = (action) => server?.decision.action(action);
+  const after = call.action.list ? undefined : call.action.definition.after;
+  if (after) assertReads(call.connector, call.action, { input: call.input, denies });
+  if (!facts.isCounted) await countInBudgets(context, request, call);
+  facts.isCounted = true;
   if (!call.action.list) {
-    const { after } = call.action.definition;
-    if (after) assertReads(call.connector, call.action, { input: call.input, denies });
     const startedAt = context.clock.now();
     const filled = { ...call, input: await withFilled(context, call, denies) };
     const value = await readValue(context, filled, onStatus);
@@ -300,57 +300,6 @@ function accountKey(credential: Credential | undefined): string {
   return holdsTokens(credential)
     ? `${credential.credentialId} ${credential.account?.id ?? ''}`
     : credential.sealed;
-}
-
-/**
- * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. An
- * unknown name is always "not found", also when restrictions would deny it, because it may be a typing error.
- * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
- */
-export function findAllowed(
-  context: Pick<Context, 'catalog'>,
-  request: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId' | 'userId' | 'allowsInternal'> & {
-    server?: { decision: Decision } | undefined;
-  },
-): { connector: Connector; action: Action } {
-  const { environment, connectorId, actionId, userId, server, allowsInternal } = request;
-  const decision = server?.decision;
-  const connector = context.catalog.connector(environment, connectorId);
-  const action =
-    connector && (allowsInternal ? ownAction(connector, actionId) : callableAction(connector, actionId));
-  const rule =
-    (action ? decision?.action(action) : connector && decision?.connector(connectorId)) ??
-    decision?.user(userId);
-  if (rule !== undefined) {
-    const what = rule.includes('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
-    throw restricted(what, rule);
-  }
-  if (connector && action) return { connector, action };
-  const allowed = (one: Connector) => [...one.actions.values()].filter((each) => !decision?.action(each));
-  if (connector) throw actionNotFound(connector, actionId, allowed(connector));
-  const seen = context.catalog.connectors(environment).filter((one) => allowed(one).length > 0);
-  throw connectorNotFound(
-    connectorId,
-    seen.map((one) => one.connectorId),
-  );
-}
-
-/**
- * Refuses a call whose values give it an effect that the restrictions deny, although they allow its action.
- * @throws GatehouseError `restricted` (`details.rule`)
- */
-export function assertEffect(
-  decision: Pick<Decision, 'effect'> | undefined,
-  { connectorId, actionId }: Action,
-  effect: Effect,
-): void {
-  const rule = decision?.effect(effect);
-  if (rule === undefined) return;
-  throw new GatehouseError(
-    'restricted',
-    `With these values ${connectorId}.${actionId} is ${effect}, which this MCP server does not allow (${rule}).`,
-    { details: { rule } },
-  );
 }
 
 function statusIn({ details }: GatehouseError): number | undefined {

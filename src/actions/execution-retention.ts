@@ -43,6 +43,7 @@ const EXPIRIES: Expiry[] = [
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
   { table: 'results', key: ['result_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'call_windows', key: ['window_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'changes', key: ['change_id'], column: 'at', ttlMs: CHANGES_TTL_MS },
   { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', ttlMs: 0 },
@@ -52,7 +53,7 @@ const EXPIRIES: Expiry[] = [
 
 /**
  * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results, confirmation
- * tokens, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
+ * tokens, counts of budgets, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

@@ -8,7 +8,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { assertEnabled, assertServesUser } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
-import { assertEffect, findAllowed } from './execute.ts';
+import { assertEffect, findAllowed } from './find-allowed.ts';
 import { assertReads } from './reads.ts';
 
 /** The call to simulate. */

@@ -65,6 +65,15 @@ export interface Restrictions {
   confirm?: Effect[];
 }
 
+/** A limit of calls in a window that slides. */
+export interface Budget {
+  per: 'server' | 'user' | 'connector' | 'action';
+  /** Absent: calls with any effect count. */
+  effect?: Effect | undefined;
+  limit: number;
+  window: '1h' | '1d';
+}
+
 export interface ServerRecord {
   serverId: string;
   name: string;
@@ -81,6 +90,7 @@ export interface ServerRecord {
   toolMode: ToolMode;
   enabled: boolean;
   pinTools: boolean;
+  budgets: Budget[];
   tokenExpiresAt: string | null;
   createdAt: string;
   updatedAt: string;

@@ -82,6 +82,7 @@ export const ERROR_CODES = {
   upstream_rejected: { status: 422, rpc: -32603 },
   rate_limited: { status: 429, rpc: -32009 },
   upstream_rate_limited: { status: 429, rpc: -32603 },
+  budget_exceeded: { status: 429, rpc: -32009 },
   internal: { status: 500, rpc: -32603 },
   upstream_failed: { status: 502, rpc: -32603 },
   upstream_too_large: { status: 502, rpc: -32603 },

@@ -13,7 +13,8 @@ const actionNames = ids.meta({
     '`actionId`, of any connector, or `connectorId.actionId`. `*` stands for any text within one part, at most ' +
     `${MAX_STARS} times in an entry.`,
 });
-const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Effect[];
+/** The effects of calls. */
+export const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Effect[];
 const effects = z.array(z.enum(EFFECTS)).max(EFFECTS.length).optional();
 
 /** ServerRestrictions, extended by the effects that actions may have and that need confirmation. */

@@ -9,6 +9,7 @@ import { isPostgres } from '../store/prepared.ts';
 import { orExists } from '../store/open-database.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
+import { budgetsSchema, type Budget } from './call-limits.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
 import { boundTo } from '../store/sealed-columns.ts';
 
@@ -26,6 +27,7 @@ export interface ServerFields {
   toolMode?: ToolMode | undefined;
   enabled?: boolean | undefined;
   pinTools?: boolean | undefined;
+  budgets?: readonly Budget[] | undefined;
 }
 
 /** The limit of servers that the JWTs of one user may create. */
@@ -64,6 +66,7 @@ export async function createServer(
     ...token.columns,
     enabled: fields.enabled === false ? 0 : 1,
     pin_tools: fields.pinTools ? 1 : 0,
+    budgets: JSON.stringify(fields.budgets ?? []),
     created_at: now,
     updated_at: now,
   };
@@ -178,7 +181,7 @@ export async function listServers(
   return { servers: rows.map(toServer), count };
 }
 
-/** Changes the given fields; `restrictions` is replaced completely. @throws `server_exists`, `invalid_request` */
+/** Changes the given fields; `restrictions` and `budgets` are replaced completely. @throws `server_exists`, `invalid_request` */
 export async function updateServer(
   { db, clock }: ServerContext,
   server: McpServer,
@@ -198,6 +201,7 @@ export async function updateServer(
         ...(changes.toolMode !== undefined ? { tool_mode: changes.toolMode } : {}),
         ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
         ...(changes.pinTools !== undefined ? { pin_tools: changes.pinTools ? 1 : 0 } : {}),
+        ...(changes.budgets !== undefined ? { budgets: JSON.stringify(changes.budgets) } : {}),
         updated_at: clock.now(),
       })
       .where('server_id', '=', server.serverId)
@@ -295,6 +299,7 @@ function toServer(row: Selectable<Tables['servers']>) {
     enabled: row.enabled === 1,
     /** Whether it shows only definitions that the operator has approved. */
     pinTools: row.pin_tools === 1,
+    budgets: budgetsSchema.parse(JSON.parse(row.budgets)),
     /** Expiry of its access token, epoch ms; null for never. */
     tokenExpiresAt: row.token_expires_at,
     /** The access token, sealed; see openAccessToken. */

@@ -1,3 +1,4 @@
+import { budgets } from './migration-call-limits.ts';
 import type { Tx } from './schema.ts';
 
 import {
@@ -88,4 +89,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'counted users', up: countedUsers },
   { name: 'execution chains', up: executionChains },
   { name: 'problem reports', up: problemReports },
+  { name: 'budgets', up: budgets },
 ];

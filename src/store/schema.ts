@@ -1,3 +1,4 @@
+import type { AgentTables } from './schema-agents.ts';
 import type { ConnectorTables } from './schema-connectors.ts';
 import type { EventTables } from './schema-events.ts';
 import type { FileTables } from './schema-files.ts';
@@ -8,7 +9,7 @@ import type { Environment } from './environments.ts';
 /*
  * One set of column types for both databases: times are epoch milliseconds, flags 0 or 1, JSON and sealed boxes text.
  */
-export interface Tables extends ConnectorTables, EventTables, FileTables, WorkflowTables {
+export interface Tables extends AgentTables, ConnectorTables, EventTables, FileTables, WorkflowTables {
   secrets: { name: string; sealed: string; created_at: number };
   wrapped_keys: {
     /** From 1; the first key seals. */
@@ -105,6 +106,8 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     enabled: number;
     /** 1: shows only approved definitions. */
     pin_tools: Generated<number>;
+    /** The limits of its calls, as a JSON array. */
+    budgets: Generated<string>;
     created_at: number;
     updated_at: number;
   };
@@ -308,18 +311,6 @@ export interface Tables extends ConnectorTables, EventTables, FileTables, Workfl
     /** Input and output as JSON, sealed. */
     sealed: string;
     expires_at: number;
-  };
-  /** Problems that agents reported. */
-  problem_reports: {
-    report_id: string;
-    environment: Environment;
-    at: number;
-    server_id: string;
-    user_id: string | null;
-    caller: string;
-    tool: string | null;
-    execution_id: string | null;
-    message: string;
   };
   audit: {
     audit_id: string;

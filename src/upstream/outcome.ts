@@ -11,6 +11,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'oauth_app_missing',
   'upstream_rate_limited',
   'rate_limited',
+  'budget_exceeded',
   'unavailable',
 ]);
 /** Reasons of calls that never left this process; see lib/outbound-errors.ts. */

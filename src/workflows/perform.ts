@@ -74,6 +74,7 @@ async function runAction(
           server: {
             serverId: live.server.serverId,
             decision: live.decision,
+            limits: live.server,
             confirm: async ({ effect }) => assertUnconfirmed(live, effect),
           },
         }

@@ -94,6 +94,7 @@ events:
     name: 'Support',
     customInstructions: 'Be brief.',
     toolMode: 'direct',
+    budgets: [{ per: 'user', limit: 50, window: '1d' }],
     restrictions: { users: { allowedIds: [userId] }, connectors: { allowedIds: ['notes'] } },
   });
   await call('development', ['POST', '/workflows'], {
@@ -145,7 +146,14 @@ test('an export names users, holds neither ids nor secrets, and is the same each
   expect(parse(text)).toMatchObject({
     settings: { userServerRestrictions: { users: { blockedIds: ['alice'] } } },
     connectors: [{ connectorId: 'notes', overlay: { actions: { list_notes: {} } } }],
-    servers: [{ name: 'Support', toolMode: 'direct', restrictions: { users: { allowedIds: ['alice'] } } }],
+    servers: [
+      {
+        name: 'Support',
+        toolMode: 'direct',
+        budgets: [{ per: 'user', limit: 50, window: '1d' }],
+        restrictions: { users: { allowedIds: ['alice'] } },
+      },
+    ],
     workflows: [{ name: 'Note to note' }],
     fieldMappings: [{ scope: 'commerce/orders', connectorId: null, fields: { level: 'tags[0]' } }],
     subscriptions: [{ user: 'alice', connectorId: 'notes', ratePerSecond: 5, headers: ['x-secret'] }],
@@ -255,7 +263,9 @@ describe('from development to production', () => {
     });
     expect((await config(['apply', file], target('remote', 'production'))).code).toBe(0);
     const { servers } = await call('production', ['GET', '/api/servers']);
-    expect(servers).toMatchObject([{ toolMode: 'auto', customInstructions: 'Be brief.' }]);
+    expect(servers).toMatchObject([
+      { toolMode: 'auto', budgets: [{ limit: 50 }], customInstructions: 'Be brief.' },
+    ]);
   });
 
   test('apply stops at the first refusal and reports what was done', async () => {

@@ -63,6 +63,8 @@ export async function shop(
     restrictions?: object;
     toolMode?: string;
     pinTools?: boolean;
+    budgets?: object[];
+    circuit?: object | null;
     tokenExpiresInDays?: number;
     customInstructions?: string;
   } = {},

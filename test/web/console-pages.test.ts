@@ -118,6 +118,21 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     });
   });
 
+  test('Servers: a budget is added in the form and read as a sentence', async () => {
+    await go(`/servers/${seed.serverId}`);
+    const section = page.getByRole('region', { name: 'Budgets' });
+    await section.getByText('Calls are not limited.').waitFor();
+    await section.getByRole('button', { name: 'Change' }).click();
+    await section.getByRole('button', { name: 'Add a budget' }).click();
+    await section.getByLabel('Calls').fill('20');
+    await choose('Effect', /write/, section);
+    await choose('Of', /each action/, section);
+    await section.getByRole('button', { name: 'Save' }).click();
+    await section.getByText('At most 20 write calls of each action within a day').waitFor();
+    const { body } = await service.call('GET', `/api/servers/${seed.serverId}`);
+    expect(body).toMatchObject({ budgets: [{ per: 'action', effect: 'write', limit: 20, window: '1d' }] });
+  });
+
   test('Executions: a failed call leads to its account, its server and who decided', async () => {
     await go('/executions?outcome=failed');
     await page.getByRole('link', { name: 'sandbox.fail' }).last().click();

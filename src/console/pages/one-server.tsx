@@ -14,6 +14,7 @@ import { useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Access } from '../server/access.tsx';
+import { Budgets } from '../server/budgets.tsx';
 import { Rules } from '../server/rules.tsx';
 import { NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
 import { ToolList, ToolTotal } from '../server/tool-list.tsx';
@@ -78,6 +79,7 @@ export function OneServer() {
           <Facts server={server} />
         </Section>
       </SimpleGrid>
+      <Budgets key={`budgets ${serverId}`} server={server} />
       <ToolList key={`tools ${serverId}`} serverId={serverId} />
       <SimulateCall key={`simulate ${serverId}`} server={server} />
       {mayWrite && (

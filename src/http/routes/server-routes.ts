@@ -16,6 +16,7 @@ import {
   updateServer,
   type McpServer,
 } from '../../servers/server-records.ts';
+import { budgetsSchema } from '../../servers/call-limits.ts';
 import { isRestricting, restrictionsSchema } from '../../servers/restrictions.ts';
 import { readSettings } from '../../servers/environment-settings.ts';
 import { defineRoute } from '../server/route.ts';
@@ -41,6 +42,7 @@ export const serverFields = z.strictObject({
   toolMode: toolMode.optional(),
   enabled: z.boolean().optional(),
   pinTools: pinTools.optional(),
+  budgets: budgetsSchema.optional(),
 });
 /** Properties of the routes of MCP servers, and of one of them. */
 const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
@@ -68,6 +70,7 @@ const server = z
     toolMode,
     enabled: z.boolean(),
     pinTools,
+    budgets: budgetsSchema,
     tokenExpiresAt: time.nullable(),
     createdAt: time,
     updatedAt: time,
@@ -174,7 +177,7 @@ export const updateServerRoute = defineRoute({
   path: '/api/servers/{serverId}',
   operationId: 'updateServer',
   summary: 'Change an MCP server',
-  description: 'Changes only the given members. Replaces `restrictions` whole.',
+  description: 'Changes only the given members. Replaces `restrictions` and `budgets` whole.',
   scope: 'servers:write',
   body: serverFields.partial(),
   success: { status: 200, description: 'The server as it is now.', schema: server },
@@ -279,6 +282,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     toolMode: record.toolMode,
     enabled: record.enabled,
     pinTools: record.pinTools,
+    budgets: record.budgets,
     tokenExpiresAt: isoTime(record.tokenExpiresAt),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),

@@ -86,6 +86,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         server: {
           serverId: grant.live.server.serverId,
           decision: grant.live.decision,
+          limits: grant.live.server,
           async confirm(question) {
             if (!agreed) await confirmCall(scope, question, call.confirmationToken);
             agreed = true;

@@ -1,8 +1,14 @@
-import type { Limit } from '../connectors/limits-format.ts';
 import { SECOND } from '../lib/clock.ts';
 
 /** More entries are merged, so that a window of a day with many calls stays small. */
 const MAX_ENTRIES = 256;
+
+/** The limit of a sliding window: calls, or points by the cost of each call. */
+interface Limit {
+  requests?: number | undefined;
+  points?: number | undefined;
+  perSeconds: number;
+}
 
 /** The calls of a sliding window, oldest first. */
 export interface Window {

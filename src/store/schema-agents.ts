@@ -1,0 +1,26 @@
+import type { Environment } from './environments.ts';
+
+/** Tables about what agents do: their limits, and the problems that they report. */
+export interface AgentTables {
+  /** The calls that budgets counted. */
+  call_windows: {
+    /** Hash of what is counted: the server, the kind of budget, its window, and the user, connector or action. */
+    window_hash: string;
+    /** JSON array: for each entry its first time, the milliseconds to its last one, and its calls. */
+    calls: string;
+    /** When the newest call leaves the window. */
+    expires_at: number;
+  };
+  /** Problems that agents reported. */
+  problem_reports: {
+    report_id: string;
+    environment: Environment;
+    at: number;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    tool: string | null;
+    execution_id: string | null;
+    message: string;
+  };
+}
