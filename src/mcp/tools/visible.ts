@@ -17,8 +17,8 @@ import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 const MAX_DIRECT_ACTIONS = 30;
-/** 8,000 tokens, at four bytes each. */
-const MAX_DIRECT_BYTES = 32_000;
+/** 8,500 tokens, at four bytes each. */
+const MAX_DIRECT_BYTES = 34_000;
 const MAX_TOOL_NAME = 64;
 const MAX_OVERVIEW = 1000;
 

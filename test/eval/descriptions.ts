@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { asObject } from '../../src/lib/json.ts';
+import { estimateTokens } from '../../src/lib/token-estimate.ts';
+import { connectClient, shop } from '../support/mcp.ts';
+import { startService } from '../support/service.ts';
+
+/*
+ * npm run eval:descriptions: what models read of each shipped connector in direct mode. It starts a service and lists the
+ * tools over HTTP. Members are those of inputs, and those one level below.
+ */
+interface Row {
+  tools: number;
+  short: number;
+  members: number;
+  undescribed: number;
+  required: number;
+  tokens: number;
+}
+
+const SHORT = 25;
+const listed = z
+  .object({ _meta: z.object({ 'gatehouse/connectorId': z.string() }) })
+  .transform(({ _meta: meta }) => meta['gatehouse/connectorId']);
+
+await using service = await startService();
+const { accessUrl } = await shop(service, { toolMode: 'direct' });
+const client = await connectClient(accessUrl);
+const rows: { [connectorId: string]: Row } = {};
+const words: number[] = [];
+let cursor: string | undefined;
+do {
+  const page = await client.listTools(cursor === undefined ? {} : { cursor });
+  for (const tool of page.tools) {
+    const connector = listed.safeParse(tool).data;
+    if (connector === undefined) continue;
+    const row = (rows[connector] ??= {
+      tools: 0,
+      short: 0,
+      members: 0,
+      undescribed: 0,
+      required: 0,
+      tokens: 0,
+    });
+    row.tools += 1;
+    row.short += (tool.description ?? '').length < SHORT ? 1 : 0;
+    row.tokens += estimateTokens(JSON.stringify(tool));
+    for (const { description, required } of membersOf(tool.inputSchema)) {
+      row.members += 1;
+      if (description !== undefined) words.push(description.split(/\s+/).length);
+      if (description === undefined) row.undescribed += 1;
+      if (description === undefined && required) row.required += 1;
+    }
+  }
+  cursor = page.nextCursor;
+} while (cursor !== undefined);
+await client.close();
+
+console.table({ ...rows, all: Object.values(rows).reduce(sum) });
+console.log(`median of words in a description: ${words.toSorted((a, b) => a - b)[words.length >> 1]}`);
+
+function sum(a: Row, b: Row): Row {
+  return {
+    tools: a.tools + b.tools,
+    short: a.short + b.short,
+    members: a.members + b.members,
+    undescribed: a.undescribed + b.undescribed,
+    required: a.required + b.required,
+    tokens: a.tokens + b.tokens,
+  };
+}
+
+/** Returns the members of an object or of the objects in a list, and those of its members. */
+function membersOf(schema: unknown, levels = 2): { description: string | undefined; required: boolean }[] {
+  const { properties, required, items } = asObject(schema);
+  if (properties === undefined && items !== undefined) return membersOf(items, levels);
+  return Object.entries(asObject(properties)).flatMap(([name, member]) => {
+    const { description } = asObject(member);
+    return [
+      {
+        description: typeof description === 'string' ? description : undefined,
+        required: Array.isArray(required) && required.includes(name),
+      },
+      ...(levels > 1 ? membersOf(member, levels - 1) : []),
+    ];
+  });
+}
