@@ -9,6 +9,7 @@ import { CATALOG_FOLDER } from '../package.ts';
 import { compileConnector } from '../connectors/compile.ts';
 import { checkCompiles } from '../connectors/compile-check.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
+import { descriptionFaults } from '../connectors/description-check.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { LineOf } from '../connectors/lines.ts';
 import type { SemanticFault } from '../connectors/semantic-fault.ts';
@@ -124,10 +125,11 @@ function print(file: string, checked: Checked): void {
 
 /**
  * Returns every fault of a connector file: of its format and semantics, of schemas, expressions and GraphQL
- * documents that do not compile, and of the examples next to it. A file called connector.yaml belongs to its folder.
+ * documents that do not compile, and of the examples next to it. In files below `shippedFolder`, descriptions that
+ * models miss are faults too. A file called connector.yaml belongs to its folder.
  * @throws CommandError when the file cannot be read.
  */
-export async function checkFile(file: string): Promise<Checked> {
+export async function checkFile(file: string, shippedFolder = CATALOG_FOLDER): Promise<Checked> {
   const text = await read(file);
   const folder = basename(file) === CONNECTOR ? basename(dirname(resolve(file))) : undefined;
   const parsed = parseWithOverlay({ text, file, id: folder, overlay: overlayOf(file) });
@@ -135,7 +137,11 @@ export async function checkFile(file: string): Promise<Checked> {
     return { connectorId: undefined, actions: 0, ...noReplays, faults: parsed.faults, unverified: [] };
   const { definition, lineOf } = parsed;
   const own = (fault: SemanticFault) => withLine({ file, ...fault }, lineOf);
-  const faults: FileFault[] = [...checkCompiles(definition), ...folderFaults(file, definition)].map(own);
+  const faults: FileFault[] = [
+    ...checkCompiles(definition),
+    ...folderFaults(file, definition),
+    ...(resolve(file).startsWith(shippedFolder + sep) ? descriptionFaults(definition) : []),
+  ].map(own);
   const known = {
     connectorId: definition.id,
     actions: Object.values(definition.actions).filter((action) => !action.internal).length,

@@ -94,10 +94,10 @@ actions:
     paging: pages
     response: { data: items }
   get_item:
-    description: Reads an item.
+    description: Gets one item with its details.
     request: GET /items/{itemId}
     path:
-      itemId: { type: string, description: Id of the item. }
+      itemId: { type: string, description: Id of the item. list_items gives it. }
 `;
 }
 

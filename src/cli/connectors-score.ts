@@ -1,4 +1,4 @@
-import { parametersOf } from '../connectors/parameters.ts';
+import { countDescriptions, descriptionFaults } from '../connectors/description-check.ts';
 import type { ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { SemanticFault } from '../connectors/semantic-fault.ts';
@@ -26,7 +26,7 @@ interface Part {
 
 /**
  * Returns how much of a connector the examples prove, 0 to 100. Examples of its actions count for 50, of each kind of
- * refusal for 20, schemas of answers for 20, descriptions of parameters for 10.
+ * refusal for 20, schemas of answers for 20, descriptions for 10 (description-check.ts).
  */
 export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
   return Math.floor(partsOf(file, examples).reduce((sum, part) => sum + part.points - lost(part), 0));
@@ -47,15 +47,11 @@ function firstOf(names: readonly string[]): string {
 
 function partsOf(file: ConnectorFile, examples: ExamplesFile): Part[] {
   const shown = Object.entries(file.actions).filter(([, { internal }]) => !internal);
-  const parameters = shown.flatMap(([id, action]) =>
-    parametersOf(action).map(({ name, parameter }) => ({ name: `${id}.${name}`, parameter })),
-  );
   const codes = new Set(examples.examples.map(({ error }) => error?.code));
   const empty = new Set(
     examples.examples.filter(({ output }) => output === null).map(({ action }) => action),
   );
   const schemas = shown.filter(([id, { response }]) => !response.schema && !empty.has(id));
-  const described = parameters.filter(({ parameter }) => !parameter.description);
   return [
     { points: 50, of: shown.length, missing: untriedActionsOf(file, examples), what: 'no example' },
     {
@@ -67,11 +63,21 @@ function partsOf(file: ConnectorFile, examples: ExamplesFile): Part[] {
     { points: 20, of: shown.length, missing: schemas.map(([id]) => id), what: 'no schema of the answer' },
     {
       points: 10,
-      of: parameters.length,
-      missing: described.map(({ name }) => name),
-      what: 'no description',
+      of: countDescriptions(file),
+      missing: missingDescriptions(file),
+      what: 'descriptions',
     },
   ];
+}
+
+/** Returns a text for each description with a fault: its place, and the first fault. */
+function missingDescriptions(file: ConnectorFile): string[] {
+  const first = new Map(
+    descriptionFaults(file)
+      .toReversed()
+      .map(({ path, rule }) => [path, rule]),
+  );
+  return [...first].toReversed().map(([path, rule]) => `${path.slice('actions.'.length)} ${rule}`);
 }
 
 function lost({ points, of, missing }: Part): number {

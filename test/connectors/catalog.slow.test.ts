@@ -16,6 +16,7 @@ import { checkCatalogue } from '../../src/cli/doctor-service.ts';
 import { buildCatalog } from '../support/build-catalog.ts';
 import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compile-check.ts';
+import { descriptionFaults } from '../../src/connectors/description-check.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
 import { startService } from '../support/service.ts';
@@ -383,6 +384,7 @@ describe('the connectors that are shipped', () => {
     expect(connector?.definition.sources.length).toBeGreaterThan(0);
     expect(connector?.actions.size).toBeGreaterThanOrEqual(8);
     expect(connector && checkCompiles(connector.definition)).toEqual([]);
+    expect(connector && descriptionFaults(connector.definition)).toEqual([]);
   });
 
   test('cached definitions survive a start, and only development has the sandbox', async () => {

@@ -178,6 +178,87 @@ describe('a planted fault is found with its line', () => {
   });
 });
 
+describe('descriptions that models miss', () => {
+  const DESCRIBED = `id: desk
+name: Desk
+description: A help desk.
+categories: [support]
+website: https://desk.example.com
+sources: [{title: Written for the tests, read: 2026-11-21}]
+baseUrl: https://desk.example.com/api
+authentication: [{type: bearer}]
+paging:
+  pages: {style: offset, limitParam: limit, offsetParam: offset}
+schemas:
+  role: {type: string, description: What the member may do.}
+actions:
+  list_tickets:
+    description: Lists tickets, newest first.
+    request: GET /tickets
+    query:
+      state: {type: string, description: Only tickets in this state.}
+    paging: pages
+    response: {schema: {type: object, properties: {id: {type: string}}}}
+  add_member:
+    description: Adds a member to the team.
+    request: POST /members
+    body:
+      role: {$ref: '#/schemas/role'}
+      notes: {type: array, description: Notes., items: {type: object, properties: {text: {type: string, description: Its text.}}}}
+  delete_ticket:
+    description: Deletes a ticket with its messages.
+    request: DELETE /tickets/{ticketId}
+    path:
+      ticketId: {type: string, description: Id of the ticket. list_tickets gives it.}
+`;
+
+  /** Returns the faults of a file as one that Gatehouse ships. */
+  async function shippedFaults(text: string): Promise<string[]> {
+    const { faults } = await checkFile(write(text, { examples: 'examples: []' }), scratch);
+    return faults.map(({ line, path, rule }) => `${line} ${path}: ${rule}`);
+  }
+
+  test.each<[from: string, to: string, at: string, fault: RegExp]>([
+    [', description: Only tickets in this state.', '', 'state: {', /query\.state: has no description/],
+    [', description: Its text.', '', 'notes: {', /body\.notes\.text: has no description/],
+    [', description: What the member may do.', '', 'role: {$ref', /body\.role: has no description/],
+    [' list_tickets gives it.', '', 'ticketId: {', /does not say what gives the id/],
+    ['list_tickets gives it.', 'list_desks gives it.', 'ticketId: {', /"list_desks", which is no action/],
+    ['gives it.', 'gives it as number.', 'ticketId: {', /whose result has no "number"/],
+    ['properties: {id:', 'properties: {number:', 'ticketId: {', /whose result has no "id"/],
+    [', newest first.', '.', 'description: Lists', /has fewer than 25 characters/],
+    [
+      'Deletes a ticket',
+      'Removes a ticket',
+      'description: Removes',
+      /another verb .* begin it with "Deletes"/,
+    ],
+  ])('%s as %s is a fault of a shipped file', async (from, to, at, fault) => {
+    const text = DESCRIBED.replace(from, to);
+    const faults = await shippedFaults(text);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(fault);
+    expect(faults[0]).toMatch(new RegExp(`^${lineIn(text, at)} `));
+  });
+
+  test('a shipped file without them has no fault', async () => {
+    expect(await shippedFaults(DESCRIBED)).toEqual([]);
+  });
+
+  test('a reason in words replaces the action that gives an id', async () => {
+    const text = DESCRIBED.replace('list_tickets gives it.', 'The user gives it.');
+    expect(await shippedFaults(text)).toEqual([]);
+  });
+
+  test('cost points in a custom file, and are no faults', async () => {
+    const custom = await checkFile(write(GOOD));
+    const described = await checkFile(write(DESCRIBED, { examples: 'examples: []' }));
+    expect(custom.faults).toEqual([]);
+    expect(custom.missing.at(-1)).toMatch(/^10 points: descriptions: /);
+    expect(described.missing.join('\n')).not.toContain('descriptions');
+  });
+});
+
 describe('connectors check of a folder of folders', () => {
   const folder = join(scratch, 'all');
   mkdirSync(folder);
@@ -199,7 +280,9 @@ describe('connectors check of a folder of folders', () => {
       `${file}: 4 actions are tried by no example: list_tickets, add_member, delete_ticket, close_ticket`,
       `${file}: 20 points: no example of a refusal: upstream_rate_limited, credential_invalid, upstream_failed, upstream_rejected`,
       `${file}: 16 points: no schema of the answer: list_tickets, add_member, delete_ticket, close_ticket`,
-      expect.stringMatching(/: 10 points: no description: list_tickets\.state, .* and \d+ more$/),
+      expect.stringMatching(
+        /: 10 points: descriptions: get_account\.description has fewer than 25 characters; .* and \d+ more$/,
+      ),
       '1 of 2 connectors are good',
       '',
     ]);
