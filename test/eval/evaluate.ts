@@ -14,11 +14,13 @@ export interface Intent {
   steps: string[][];
 }
 
-/** A request of requests.yaml. `held out` requests are never looked at while the search is tuned. */
+/**
+ * A request of requests.yaml or independent.yaml. Only `tuning` requests are looked at while the search is tuned.
+ */
 export interface Request extends Intent {
   language: string;
   kind: string;
-  set: 'tuning' | 'held out';
+  set: 'tuning' | 'held out' | 'independent';
 }
 
 /** An intent, what the search found, and how it fared. */
@@ -57,11 +59,18 @@ export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
   };
 }
 
-/** Returns the requests in five languages, each in the set that the hash of its sentence decides. */
+/**
+ * Returns the requests in five languages. The hash of its sentence decides the set of a request of requests.yaml. The
+ * requests of independent.yaml have another author than the vocabulary of the search, and are a set of their own.
+ */
 export function readRequests(): Request[] {
+  return [...readSet('requests.yaml', setOf), ...readSet('independent.yaml', () => 'independent')];
+}
+
+function readSet(name: string, setFor: (say: string) => Request['set']): Request[] {
   const file = z
     .record(z.string(), z.record(z.string(), z.record(z.string(), z.union([right, z.array(right).min(2)]))))
-    .parse(parse(readData('requests.yaml')));
+    .parse(parse(readData(name)));
   return Object.entries(file).flatMap(([language, kinds]) =>
     Object.entries(kinds).flatMap(([kind, requests]) =>
       Object.entries(requests).map(([say, actions]) => ({
@@ -69,7 +78,7 @@ export function readRequests(): Request[] {
         steps: stepsOf(actions),
         language,
         kind,
-        set: setOf(say),
+        set: setFor(say),
       })),
     ),
   );
