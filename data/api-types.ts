@@ -2213,7 +2213,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
             /** @description Id of the request, as in the logs. */
             requestId: string;
             /** @description Further facts about the error. */
@@ -2326,6 +2326,11 @@ export interface components {
             pinTools: boolean;
             /** @description Limits of the calls of the server. Absent at a new server: none. */
             budgets: components["schemas"]["Budget"][];
+            /**
+             * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+             * @enum {string}
+             */
+            duplicateGuard: "on" | "off";
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -2380,6 +2385,11 @@ export interface components {
             pinTools: boolean;
             /** @description Limits of the calls of the server. Absent at a new server: none. */
             budgets: components["schemas"]["Budget"][];
+            /**
+             * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+             * @enum {string}
+             */
+            duplicateGuard: "on" | "off";
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -5000,6 +5010,11 @@ export interface operations {
                     pinTools?: boolean;
                     /** @description Limits of the calls of the server. Absent at a new server: none. */
                     budgets?: components["schemas"]["Budget"][];
+                    /**
+                     * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+                     * @enum {string}
+                     */
+                    duplicateGuard?: "on" | "off";
                     /** @description Days until the access token expires. Default: it does not expire. */
                     tokenExpiresInDays?: number;
                 };
@@ -5081,6 +5096,11 @@ export interface operations {
                     pinTools?: boolean;
                     /** @description Limits of the calls of the server. Absent at a new server: none. */
                     budgets?: components["schemas"]["Budget"][];
+                    /**
+                     * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+                     * @enum {string}
+                     */
+                    duplicateGuard?: "on" | "off";
                 };
             };
         };
@@ -6095,7 +6115,7 @@ export interface operations {
                              * @description Stable code of the error.
                              * @enum {string}
                              */
-                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
                             /** @description Id of the request, as in the logs. */
                             requestId?: string;
                             /** @description Further facts about the error. */

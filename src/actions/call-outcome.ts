@@ -17,4 +17,5 @@ const DENIALS = new Set<ErrorCode>([
   'confirmation_declined',
   'confirmation_too_large',
   'budget_exceeded',
+  'possible_duplicate',
 ]);

@@ -25,6 +25,7 @@ import { countInBudgets } from './budgets.ts';
 import { isDenial, outcomeOf } from './call-outcome.ts';
 import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
+import { isGuarded, runGuarded, type GuardedWrite, type WriteGuard } from './duplicate-guard.ts';
 import { runOnce } from './idempotency.ts';
 import { payloadOf } from './payloads.ts';
 import { projectFields } from './projection.ts';
@@ -40,7 +41,14 @@ export interface ExecuteRequest extends Notices {
   requestId: string;
   userId: string | undefined;
   /** The MCP server of the request, with its restrictions and limits; absent for REST. */
-  server?: { serverId: string; decision: Decision; limits: CallLimits; confirm: Confirm };
+  server?: {
+    serverId: string;
+    decision: Decision;
+    limits: CallLimits;
+    confirm: Confirm;
+    /** Absent where equal writes run. */
+    guard?: WriteGuard | undefined;
+  };
   connectorId: string;
   actionId: string;
   /** Set for calls of the connector's own models, which may use its internal actions. */
@@ -126,10 +134,11 @@ interface Facts {
 
 /**
  * Runs an action: the only way from REST and MCP to a third party. Order: restrictions → connector and action → input
- * → credential → confirmation → Idempotency-Key → budgets → third party → result. Every run leaves a row. The row is committed
- * before the answer when the action changes something.
+ * → credential → confirmation → Idempotency-Key or guard of repeated writes → budgets → third party → result. Every run
+ * leaves a row. The row is committed before the answer when the action changes something.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
- * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `budget_exceeded`, `credential_invalid`, upstream_*.
+ * (`details.faults`), those of chooseCredential, of Confirm, runOnce and runGuarded, `budget_exceeded`,
+ * `credential_invalid`, upstream_*.
  */
 export function executeAction(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const { telemetry } = context;
@@ -208,7 +217,21 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
   if (request.idempotencyKey !== undefined) return runKeyed(context, request, { call: { ...call }, facts });
   if (call.action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
-  return callThirdParty(context, request, { call, facts });
+  const perform = () => callThirdParty(context, request, { call, facts });
+  const guarded = guardedWrite(request, { action, effect, facts });
+  return guarded ? runGuarded(context, guarded, perform) : perform();
+}
+
+/** Returns the write that the guard of the server may hold; undefined for a call that it lets run. */
+function guardedWrite(
+  { environment, server, userId, input }: ExecuteRequest,
+  { action, effect, facts }: { action: Action; effect: Effect; facts: Facts },
+): GuardedWrite | undefined {
+  if (!server?.guard || !isGuarded(action, effect)) return undefined;
+  const { serverId, guard } = server;
+  const credentialId = facts.credential?.credentialId;
+  const { executionId } = facts;
+  return { environment, serverId, userId, credentialId, action, input, guard, executionId };
 }
 
 /**

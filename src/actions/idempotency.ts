@@ -3,12 +3,18 @@ import type { Base } from '../base.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest, isErrorCode, type ErrorCode } from '../lib/errors.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
-import { keepRenewing, LEASE_MS } from '../runtime/lease.ts';
-import { isUniqueViolation } from '../store/open-database.ts';
-import type { Tables } from '../store/schema.ts';
 import { hadNoEffect, isOutcomeUnknown, outcomeUnknown } from '../upstream/outcome.ts';
 import { sha256 } from '../lib/sha256.ts';
 import { boundTo } from '../store/sealed-columns.ts';
+import {
+  claimCall,
+  finishClaim,
+  holdClaim,
+  releaseClaim,
+  takeClaim,
+  type ClaimRow,
+  type HeldClaim,
+} from './claims.ts';
 
 type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
@@ -42,7 +48,6 @@ const answer = z.union([
   }),
 ]);
 type Answer = z.input<typeof answer>;
-type Row = Tables['idempotency'];
 
 /**
  * Checks a key.
@@ -71,67 +76,38 @@ export async function runOnce(
   const found = await claim(context, { keyHash, requestHash, repeatable: call.repeatable });
   if (found.state === 'done') return replay(context, found.row);
 
-  const lease = keepLease(context, keyHash, found.leaseUntil);
+  const held = holdClaim(context, keyHash, found.leaseUntil);
   try {
     const value = await run(keyHash);
-    await storeAnswer(context, keyHash, { lease: lease.stop(), status: 200, answer: { value } });
+    await storeAnswer(context, held, { status: 200, answer: { value } });
     return { value, replayed: false };
   } catch (error) {
     const stored = failureToStore(error, call.repeatable);
-    const leaseUntil = lease.stop();
-    if (stored) await storeAnswer(context, keyHash, { lease: leaseUntil, ...stored });
-    else await release(context, keyHash, leaseUntil);
+    if (stored) await storeAnswer(context, held, stored);
+    else await releaseClaim(context, held);
     throw error;
   }
 }
 
-type Claim = { state: 'mine'; leaseUntil: number } | { state: 'done'; row: Row };
+type Found = { state: 'mine'; leaseUntil: number } | { state: 'done'; row: ClaimRow };
 
 async function claim(
-  { db, clock }: IdempotencyContext,
-  claim: { keyHash: string; requestHash: string; repeatable: boolean },
-): Promise<Claim> {
-  const now = clock.now();
-  const mine: Row = {
-    key_hash: claim.keyHash,
-    request_hash: claim.requestHash,
-    state: 'running',
-    status: null,
-    body: null,
-    lease_until: now + LEASE_MS,
-    expires_at: now + ANSWER_TTL_MS,
-  };
-  try {
-    await db.insertInto('idempotency').values(mine).execute();
-    return { state: 'mine', leaseUntil: mine.lease_until };
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-  }
-  const row = await db
-    .selectFrom('idempotency')
-    .selectAll()
-    .where('key_hash', '=', claim.keyHash)
-    .executeTakeFirst();
-  if (!row) throw inProgress(now, now + SECOND);
-  const expired = row.expires_at <= now;
-  if (!expired) {
-    if (row.request_hash !== claim.requestHash) {
-      throw idempotencyConflict();
-    }
+  context: IdempotencyContext,
+  { repeatable, ...call }: { keyHash: string; requestHash: string; repeatable: boolean },
+): Promise<Found> {
+  const wanted = { ...call, ttlMs: ANSWER_TTL_MS };
+  const now = context.clock.now();
+  let claimed = await claimCall(context, wanted);
+  if (claimed.state === 'taken') {
+    const { row } = claimed;
+    if (row.request_hash !== call.requestHash) throw idempotencyConflict();
     if (row.state === 'done') return { state: 'done', row };
     if (row.lease_until > now) throw inProgress(now, row.lease_until);
-    if (!claim.repeatable) throw abandoned();
+    if (!repeatable) throw abandoned();
+    claimed = await takeClaim(context, wanted, row);
   }
-  // Several callers may find the same dead row. Only the caller whose update finds it unchanged continues.
-  const { numUpdatedRows } = await db
-    .updateTable('idempotency')
-    .set(mine)
-    .where('key_hash', '=', claim.keyHash)
-    .where('state', '=', row.state)
-    .where('lease_until', '=', row.lease_until)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw inProgress(now, now + SECOND);
-  return { state: 'mine', leaseUntil: mine.lease_until };
+  if (claimed.state !== 'mine') throw inProgress(now, now + SECOND);
+  return claimed;
 }
 
 /** Returns the refusal of a key that named another request within 24 hours. */
@@ -142,74 +118,17 @@ export function idempotencyConflict(): GatehouseError {
   );
 }
 
-/** Renews the lease until stopped. stop() returns the last lease, which proves the ownership. */
-function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from: number) {
-  let leaseUntil = from;
-  const renew = async (): Promise<void> => {
-    const renewed = clock.now() + LEASE_MS;
-    const { numUpdatedRows } = await db
-      .updateTable('idempotency')
-      .set({ lease_until: renewed })
-      .where('key_hash', '=', keyHash)
-      .where('state', '=', 'running')
-      .where('lease_until', '=', leaseUntil)
-      .executeTakeFirst();
-    if (numUpdatedRows > 0n) leaseUntil = renewed;
-  };
-  let renewing = Promise.resolve();
-  const endRenewal = keepRenewing({
-    renew: () => (renewing = renewing.catch(() => {}).then(renew)),
-    onError: (error) => log.warn({ err: error }, 'lease not renewed'),
-  });
-  return {
-    async stop(): Promise<number> {
-      endRenewal();
-      await renewing.catch(() => {});
-      return leaseUntil;
-    },
-  };
-}
-
-/** Stores the answer for repetitions. */
-async function storeAnswer(
-  { db, keys, log }: IdempotencyContext,
-  keyHash: string,
-  { lease, status, answer }: { lease: Promise<number>; status: number; answer: Answer },
+/** Stores the answer for repetitions. It is sealed, because it holds the third party's data about a person. */
+function storeAnswer(
+  context: IdempotencyContext,
+  held: HeldClaim,
+  { status, answer }: { status: number; answer: Answer },
 ): Promise<void> {
-  try {
-    // The answer is sealed, because it holds the third party's data about a person.
-    const body = keys.sealJson(answer, binding(keyHash));
-    await db
-      .updateTable('idempotency')
-      .set({ state: 'done', status, body })
-      .where('key_hash', '=', keyHash)
-      .where('state', '=', 'running')
-      .where('lease_until', '=', await lease)
-      .execute();
-  } catch (error) {
-    // The call took effect, so its answer must reach the caller although it cannot be repeated later.
-    log.error({ err: error }, 'answer not stored for its idempotency key');
-  }
+  const body = context.keys.sealJson(answer, binding(held.keyHash));
+  return finishClaim(context, held, { status, body });
 }
 
-async function release(
-  { db, log }: IdempotencyContext,
-  keyHash: string,
-  lease: Promise<number>,
-): Promise<void> {
-  try {
-    await db
-      .deleteFrom('idempotency')
-      .where('key_hash', '=', keyHash)
-      .where('state', '=', 'running')
-      .where('lease_until', '=', await lease)
-      .execute();
-  } catch (error) {
-    log.error({ err: error }, 'idempotency key not released, its lease will expire');
-  }
-}
-
-function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replayed: boolean } {
+function replay({ keys }: IdempotencyContext, row: ClaimRow): { value: Result; replayed: boolean } {
   const stored = keys.openJson(answer, row.body ?? '', binding(row.key_hash));
   if ('value' in stored) return { value: stored.value, replayed: true };
   const { code, message, details } = stored.error;

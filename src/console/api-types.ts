@@ -91,6 +91,7 @@ export interface ServerRecord {
   enabled: boolean;
   pinTools: boolean;
   budgets: Budget[];
+  duplicateGuard: 'on' | 'off';
   tokenExpiresAt: string | null;
   createdAt: string;
   updatedAt: string;

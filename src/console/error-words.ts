@@ -72,6 +72,10 @@ const WORDS: Record<string, Words> = {
     title: 'The user did not agree to the call',
     todo: 'Nothing was sent to the app, and nothing is to be done.',
   },
+  possible_duplicate: {
+    title: 'The same call was made shortly before',
+    todo: 'Nothing was sent to the app. The caller can repeat the call with again: true.',
+  },
   confirmation_too_large: {
     title: 'The parameters are too long to ask the user',
     todo: 'The caller must send fewer. The server asks because of its restriction “Agreement”.',

@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   credential_invalid: { status: 409, rpc: -32602 },
   idempotency_conflict: { status: 409, rpc: -32602 },
   idempotency_in_progress: { status: 409, rpc: -32602 },
+  possible_duplicate: { status: 409, rpc: -32602 },
   confirmation_too_large: { status: 409, rpc: -32602 },
   confirmation_required: { status: 409, rpc: -32602 },
   definition_changed: { status: 409, rpc: -32602 },

@@ -14,6 +14,7 @@ import { assertCoherent, restrictionsSchema, type Restrictions } from './restric
 import { boundTo } from '../store/sealed-columns.ts';
 
 type ServerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>;
+export type DuplicateGuard = 'on' | 'off';
 export type ToolMode = 'auto' | 'direct' | 'discovery';
 
 /** An MCP server. Times are epoch milliseconds. */
@@ -28,6 +29,7 @@ export interface ServerFields {
   enabled?: boolean | undefined;
   pinTools?: boolean | undefined;
   budgets?: readonly Budget[] | undefined;
+  duplicateGuard?: DuplicateGuard | undefined;
 }
 
 /** The limit of servers that the JWTs of one user may create. */
@@ -67,6 +69,7 @@ export async function createServer(
     enabled: fields.enabled === false ? 0 : 1,
     pin_tools: fields.pinTools ? 1 : 0,
     budgets: JSON.stringify(fields.budgets ?? []),
+    duplicate_guard: fields.duplicateGuard ?? 'on',
     created_at: now,
     updated_at: now,
   };
@@ -202,6 +205,7 @@ export async function updateServer(
         ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
         ...(changes.pinTools !== undefined ? { pin_tools: changes.pinTools ? 1 : 0 } : {}),
         ...(changes.budgets !== undefined ? { budgets: JSON.stringify(changes.budgets) } : {}),
+        ...(changes.duplicateGuard !== undefined ? { duplicate_guard: changes.duplicateGuard } : {}),
         updated_at: clock.now(),
       })
       .where('server_id', '=', server.serverId)
@@ -300,6 +304,8 @@ function toServer(row: Selectable<Tables['servers']>) {
     /** Whether it shows only definitions that the operator has approved. */
     pinTools: row.pin_tools === 1,
     budgets: budgetsSchema.parse(JSON.parse(row.budgets)),
+    /** Whether a repeated write over MCP is held. */
+    duplicateGuard: row.duplicate_guard,
     /** Expiry of its access token, epoch ms; null for never. */
     tokenExpiresAt: row.token_expires_at,
     /** The access token, sealed; see openAccessToken. */

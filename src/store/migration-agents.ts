@@ -20,3 +20,11 @@ export async function problemReports(tx: Tx): Promise<void> {
   await index(tx, 'problem_reports', ['user_id']);
   await index(tx, 'problem_reports', ['at']);
 }
+
+/** Adds whether a server holds repeated writes. */
+export async function duplicateGuards(tx: Tx): Promise<void> {
+  await tx.schema
+    .alterTable('servers')
+    .addColumn('duplicate_guard', 'text', (c) => c.notNull().defaultTo('on'))
+    .execute();
+}

@@ -9,7 +9,7 @@ import {
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
-import { problemReports } from './migration-agents.ts';
+import { duplicateGuards, problemReports } from './migration-agents.ts';
 import { auditChains, executionChains } from './migration-audit.ts';
 import {
   eventIndexes,
@@ -90,4 +90,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'execution chains', up: executionChains },
   { name: 'problem reports', up: problemReports },
   { name: 'budgets', up: budgets },
+  { name: 'duplicate guards', up: duplicateGuards },
 ];

@@ -108,6 +108,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     pin_tools: Generated<number>;
     /** The limits of its calls, as a JSON array. */
     budgets: Generated<string>;
+    /** Whether a repeated write over MCP is held. */
+    duplicate_guard: Generated<'on' | 'off'>;
     created_at: number;
     updated_at: number;
   };

@@ -47,6 +47,7 @@ const created = await service.call('POST', '/api/servers', {
     name: 'conformance',
     toolMode: 'direct',
     restrictions: { connectors: { mode: 'allowlist', allowedIds: ['everything'] } },
+    duplicateGuard: 'off',
   },
 });
 const url = created.text('accessUrl');

@@ -61,7 +61,8 @@ beforeAll(async () => {
     headers,
     body: { connectorId: 'bank', data: { token: 'bank_token', origin: app.origin } },
   });
-  const body = { name: 'bank', toolMode: 'direct', restrictions: { confirm: ['destructive'] } };
+  const restrictions = { confirm: ['destructive'] };
+  const body = { name: 'bank', toolMode: 'direct', restrictions, duplicateGuard: 'off' };
   url = (await service.call('POST', '/api/servers', { headers, body })).text('accessUrl');
 });
 afterAll(async () => {

@@ -128,17 +128,30 @@ describe.each(STORE_KINDS)('budgets of two processes over %s', (kind) => {
 
   test('a budget of an effect counts the calls with that effect only', async () => {
     const one = await withBudgets([{ per: 'connector', effect: 'write', limit: 1, window: '1d' }]);
-    const write = () => call(one, 'send_message', { parameters: { to: 'ada@example.com', text: 'Hello' } });
-    expect([codeOf(await read(one)), codeOf(await read(one)), codeOf(await write())]).toEqual([
+    const write = (text: string) =>
+      call(one, 'send_message', { parameters: { to: 'ada@example.com', text } });
+    expect([codeOf(await read(one)), codeOf(await read(one)), codeOf(await write('Hello'))]).toEqual([
       'ran',
       'ran',
       'ran',
     ]);
-    const refused = await write();
+    const refused = await write('Hello again');
     expect(refused.at('result.structuredContent.error.message')).toContain(
       'at most 1 write call of sandbox within a day',
     );
     expect(codeOf(await read(one))).toBe('ran');
+  });
+
+  test('a call that the guard holds does not count', async () => {
+    const one = await withBudgets([{ per: 'server', effect: 'write', limit: 2, window: '1d' }]);
+    const write = (text: string) =>
+      call(one, 'send_message', { parameters: { to: 'ada@example.com', text } });
+    const answers = [];
+    for (const text of ['Hello', 'Hello', 'Bye', 'Once more', 'Once more'])
+      answers.push(codeOf(await write(text)));
+    // A refused call does not hold its repetition.
+    const refused = 'budget_exceeded';
+    expect(answers).toEqual(['ran', 'possible_duplicate', 'ran', refused, refused]);
   });
 
   test('a budget per user counts each user', async () => {

@@ -46,7 +46,9 @@ beforeAll(async () => {
   await shop.call('POST', `/users/${shop.userId}/credentials`, {
     body: { connectorId: 'odd', data: { apiKey: 'key_4fz0QmVtLr81canary', origin: shop.party.origin } },
   });
-  const server = await shop.call('POST', '/api/servers', { body: { name: 'direct', toolMode: 'direct' } });
+  const server = await shop.call('POST', '/api/servers', {
+    body: { name: 'direct', toolMode: 'direct', duplicateGuard: 'off' },
+  });
   url = server.text('accessUrl');
 });
 afterAll(() => shop[Symbol.asyncDispose]());

@@ -7,7 +7,7 @@ let service: Service;
 let one: Awaited<ReturnType<typeof shop>>;
 beforeAll(async () => {
   service = await startService();
-  one = await shop(service, { toolMode: 'direct' });
+  one = await shop(service, { toolMode: 'direct', duplicateGuard: 'off' });
 });
 afterAll(() => service.stop());
 

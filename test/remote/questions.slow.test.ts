@@ -50,6 +50,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
       body: {
         name: 'curious',
         toolMode: 'direct',
+        duplicateGuard: 'off',
         restrictions: { connectors: { allowedIds: ['curious'] } },
       },
     });

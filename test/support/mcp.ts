@@ -65,6 +65,7 @@ export async function shop(
     pinTools?: boolean;
     budgets?: object[];
     circuit?: object | null;
+    duplicateGuard?: 'on' | 'off';
     tokenExpiresInDays?: number;
     customInstructions?: string;
   } = {},

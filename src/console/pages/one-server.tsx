@@ -123,6 +123,7 @@ function Facts({ server }: { server: ServerRecord }) {
       <dd>
         {server.toolMode}
         {server.pinTools && ', only approved definitions'}
+        {server.duplicateGuard === 'off' && ', repeated writes are not held'}
       </dd>
       <dt>Instructions</dt>
       <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
@@ -149,8 +150,8 @@ function Edit({ server }: { server: ServerRecord }) {
     setSettings(undefined);
   };
   const open = () => {
-    const { name, description, customInstructions, toolMode, pinTools } = server;
-    setSettings({ name, description, customInstructions, toolMode, pinTools });
+    const { name, description, customInstructions, toolMode, pinTools, duplicateGuard } = server;
+    setSettings({ name, description, customInstructions, toolMode, pinTools, duplicateGuard });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();

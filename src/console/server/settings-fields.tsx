@@ -3,7 +3,7 @@ import type { ServerRecord, ToolMode } from '../api-types.ts';
 
 export type ServerSettings = Pick<
   ServerRecord,
-  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools'
+  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools' | 'duplicateGuard'
 >;
 
 export const NEW_SETTINGS: ServerSettings = {
@@ -12,6 +12,7 @@ export const NEW_SETTINGS: ServerSettings = {
   customInstructions: '',
   toolMode: 'auto',
   pinTools: false,
+  duplicateGuard: 'on',
 };
 
 const MODES: { value: ToolMode; label: string }[] = [
@@ -79,6 +80,12 @@ export function ToolFields({ settings, onChange }: Props) {
         description="Tools whose definition has changed are hidden until an operator approves them."
         checked={settings.pinTools}
         onChange={(event) => onChange({ pinTools: event.currentTarget.checked })}
+      />
+      <Checkbox
+        label="Hold repeated writes"
+        description="An agent that makes an equal write within ten minutes has to say that it means it."
+        checked={settings.duplicateGuard === 'on'}
+        onChange={(event) => onChange({ duplicateGuard: event.currentTarget.checked ? 'on' : 'off' })}
       />
     </>
   );

@@ -33,6 +33,7 @@ const toolMode = z.enum(['auto', 'direct', 'discovery']);
 const pinTools = z.boolean().meta({
   description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
 });
+const duplicateGuard = z.enum(['on', 'off']);
 /** The fields that a new server may have, and a change. */
 export const serverFields = z.strictObject({
   name,
@@ -43,6 +44,7 @@ export const serverFields = z.strictObject({
   enabled: z.boolean().optional(),
   pinTools: pinTools.optional(),
   budgets: budgetsSchema.optional(),
+  duplicateGuard: duplicateGuard.optional(),
 });
 /** Properties of the routes of MCP servers, and of one of them. */
 const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
@@ -71,6 +73,7 @@ const server = z
     enabled: z.boolean(),
     pinTools,
     budgets: budgetsSchema,
+    duplicateGuard,
     tokenExpiresAt: time.nullable(),
     createdAt: time,
     updatedAt: time,
@@ -283,6 +286,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     enabled: record.enabled,
     pinTools: record.pinTools,
     budgets: record.budgets,
+    duplicateGuard: record.duplicateGuard,
     tokenExpiresAt: isoTime(record.tokenExpiresAt),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),

@@ -19,11 +19,18 @@ const FORM: CallForm = {
     'fields',
     'maxBytes',
     'confirmationToken',
+    'again',
   ]),
 };
 const WHOLE = { type: 'object', properties: { arguments: { type: 'object' } } };
 /** Arguments that a direct tool takes next to the parameters of its action. */
-const DIRECT_MEMBERS = ['confirmationToken', 'credentialId'] as const;
+const DIRECT_MEMBERS = ['confirmationToken', 'credentialId', 'again'] as const;
+
+interface OwnMembers {
+  confirmationToken?: string;
+  credentialId?: string;
+  again?: boolean;
+}
 
 /** Returns the arguments of a tool. Reads a JSON text that holds an object as this object. */
 export function readArguments({ corrections }: Pick<ToolScope, 'corrections'>, args: unknown): Json {
@@ -47,21 +54,28 @@ export function directArguments(
   scope: ToolScope,
   action: Action,
   args: JsonObject,
-): { input: JsonObject; confirmationToken?: string; credentialId?: string } {
+): { input: JsonObject } & OwnMembers {
   const known = asSchema(action.inputSchema['properties']);
   const others = Object.keys(args).filter((name) => !Object.hasOwn(known, name));
   if (others.length === 0) return { input: args };
   const input = { ...args };
-  const own: { confirmationToken?: string; credentialId?: string } = {};
+  const own: OwnMembers = {};
   for (const member of DIRECT_MEMBERS) {
     if (Object.hasOwn(known, member)) continue;
     const given = others.find((name) => nameKey(name) === nameKey(member));
     if (given === undefined) continue;
     const value = args[given];
-    if (typeof value !== 'string' && value !== null) continue;
+    const read = member === 'again' ? flagOf(value) : value;
+    if (typeof read !== (member === 'again' ? 'boolean' : 'string') && read !== null) continue;
     delete input[given];
     if (given !== member) scope.corrections.push({ path: given, from: given, to: member });
-    if (typeof value === 'string') own[member] = value;
+    Object.assign(own, read === null ? {} : { [member]: read });
   }
   return { input, ...own };
+}
+
+/** Returns a flag that a client wrote as text as a boolean. */
+function flagOf(value: Json | undefined): Json | undefined {
+  if (value === 'true') return true;
+  return value === 'false' ? false : value;
 }

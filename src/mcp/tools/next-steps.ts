@@ -31,6 +31,7 @@ const NEXT_STEPS: { [code: string]: string } = {
     'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc ' +
     'with the same connectorId, actionId and parameters and this token.',
   confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
+  possible_duplicate: 'Do that only if it is meant to happen twice. Otherwise go on with what was done.',
   confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again. Tell the user that this server does not allow it.',
   forbidden: GIVE_UP,

@@ -30,6 +30,8 @@ interface ActionCall {
   path?: string;
   credentialId?: string | undefined;
   confirmationToken?: string | undefined;
+  /** Whether an equal write may run once more; see actions/duplicate-guard.ts. */
+  again?: boolean | undefined;
   fields?: readonly string[] | undefined;
   /** Subscribes to the resource in place of reading it. */
   following?: Following | undefined;
@@ -87,6 +89,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
           serverId: grant.live.server.serverId,
           decision: grant.live.decision,
           limits: grant.live.server,
+          guard: grant.live.server.duplicateGuard === 'off' ? undefined : { again: call.again === true },
           async confirm(question) {
             if (!agreed) await confirmCall(scope, question, call.confirmationToken);
             agreed = true;

@@ -39,6 +39,7 @@ const action = z.strictObject({
     .string()
     .optional()
     .describe('From the error confirmation_required, after the user agreed to the call.'),
+  again: z.boolean().optional().describe('From the error possible_duplicate: runs an equal write again.'),
 });
 const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
