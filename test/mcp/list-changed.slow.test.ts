@@ -84,6 +84,29 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await theirs.client.close();
   });
 
+  test('a client that is notified of a second account lists the choice of accounts', async () => {
+    const one = await newShop();
+    const { client } = await listening(one.accessUrl);
+    const choosing = async () => {
+      const { tools } = await client.listTools();
+      return tools.find(({ name }) => name === 'sandbox_list_orders')?.inputSchema.properties ?? {};
+    };
+    const lists: ReturnType<typeof choosing>[] = [];
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void lists.push(choosing()));
+    // The process that serves the client caches the accounts while its clock stands still.
+    const now = Date.now();
+    vi.spyOn(Date, 'now').mockReturnValue(now);
+    try {
+      expect(await choosing()).not.toHaveProperty('credentialId');
+      expect((await addAccount(one)).status).toBe(201);
+      await expect.poll(() => lists.length, SOON).toBe(1);
+      expect(await lists[0]).toHaveProperty('credentialId');
+    } finally {
+      vi.restoreAllMocks();
+    }
+    await client.close();
+  });
+
   test('a notification is sent by the next poll', async () => {
     const one = await newShop();
     const { client, heard } = await listening(one.accessUrl);

@@ -9,7 +9,7 @@ import type { Tables } from '../../store/schema.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
-import type { Grant } from '../tools/grant.ts';
+import { forgetAccounts, type Grant } from '../tools/grant.ts';
 import type { RemoteSubscriptions, Subscriber } from '../tools/remote-subscriptions.ts';
 
 /**
@@ -49,7 +49,10 @@ export interface Watch {
   close(): void;
 }
 
-type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'intervals'>;
+type WatchContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'credentialMemory' | 'intervals'
+>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
 /** State of one watcher between checks. */
@@ -89,6 +92,7 @@ export function watchChanges(
     if (fresh.length > 0) {
       context.servers.forget();
       context.callers.forget();
+      forgetAccounts(context);
     }
     polls++;
     const read = readSources(context);
