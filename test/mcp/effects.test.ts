@@ -192,7 +192,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     const tool = Array.isArray(tools)
       ? tools.find((one) => Object(one)['name'] === 'books_update_invoice')
       : {};
-    expect(tool).toMatchObject({ annotations: { readOnlyHint: false, destructiveHint: true } });
+    expect(tool).toMatchObject({ annotations: { destructiveHint: true } });
     const read = await runTool(url, 'get_action_svc', {
       actions: [{ connectorId: 'books', actionId: 'update_invoice' }],
     });

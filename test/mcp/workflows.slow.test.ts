@@ -50,7 +50,7 @@ describe('an installed workflow with a manual trigger', () => {
       properties: { name: { description: 'Whom to greet.' } },
       required: ['name'],
     });
-    expect(tool?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+    expect(tool?.annotations).toEqual({ destructiveHint: false });
     const answer = await client.callTool({ name: tool?.name ?? '', arguments: { name: 'Bob' } });
     expect(answer.structuredContent).toMatchObject({ status: 'succeeded', data: { text: 'Hello Bob' } });
     await client.close();

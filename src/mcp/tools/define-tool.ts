@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { faultsOf } from './argument-faults.ts';
 import { readArguments } from './action-call.ts';
 import type { Sizing } from './sizing.ts';
+import { sparseHints, type Hints } from './tool-definition.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 /** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */
@@ -15,7 +16,7 @@ export function tool<S extends z.ZodType>(spec: {
   title: string;
   description: string;
   input: S;
-  hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  hints: Hints;
   thirdParty?: boolean;
   /** Corrects arguments that break the schema. Records corrections in the scope. */
   repair?(scope: ToolScope, args: JsonObject): JsonObject;
@@ -37,7 +38,7 @@ export function tool<S extends z.ZodType>(spec: {
       title: spec.title,
       description: spec.description,
       inputSchema: { ...inputSchema, type: 'object' },
-      annotations: { title: spec.title, ...spec.hints },
+      annotations: sparseHints(spec.hints),
     },
     thirdParty: spec.thirdParty === true,
     async run(scope, given) {

@@ -5,15 +5,30 @@ export interface ToolDefinition {
   description: string;
   inputSchema: { type: 'object'; [keyword: string]: unknown };
   outputSchema?: { type: 'object'; [keyword: string]: unknown };
-  annotations: {
-    title: string;
-    readOnlyHint: boolean;
-    destructiveHint: boolean;
-    idempotentHint: boolean;
-    openWorldHint: boolean;
-  };
-  icons?: { src: string; mimeType: string; sizes: string[] }[];
+  annotations: Partial<Hints>;
+  icons?: { src: string; mimeType: string }[];
   _meta?: Record<string, unknown>;
+}
+
+/** The effects of a tool, in the words of MCP. */
+export interface Hints {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
+}
+
+/**
+ * Returns the hints without those that say nothing new: MCP assumes that a tool writes, is not idempotent and reaches
+ * the open world, and two of the hints have a meaning for writes alone. A list has hundreds of tools.
+ */
+export function sparseHints(hints: Hints): Partial<Hints> {
+  const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = hints;
+  return {
+    ...(readOnlyHint ? { readOnlyHint } : { destructiveHint }),
+    ...(idempotentHint && !readOnlyHint ? { idempotentHint } : {}),
+    ...(openWorldHint ? {} : { openWorldHint }),
+  };
 }
 
 /** Maximum size of a page of tools/list. It is large, because most clients never read a second page. */

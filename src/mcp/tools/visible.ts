@@ -11,14 +11,14 @@ import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { ACCOUNT_TOOLS, BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
-import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
+import { MAX_PAGE_BYTES, pageTexts, sparseHints, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 const MAX_DIRECT_ACTIONS = 30;
-/** 8,500 tokens, at four bytes each. */
-const MAX_DIRECT_BYTES = 34_000;
+/** 8,000 tokens, at four bytes each. */
+const MAX_DIRECT_BYTES = 32_000;
 const MAX_TOOL_NAME = 64;
 const MAX_OVERVIEW = 1000;
 
@@ -190,25 +190,14 @@ function toolOf(name: string, action: Action, icon: string): ToolDefinition {
     ...(action.definition.response.body === 'content'
       ? {}
       : { outputSchema: action.list ? PAGE_SHAPE : VALUE_SHAPE }),
-    annotations: {
-      title: action.name,
+    annotations: sparseHints({
       readOnlyHint: action.effect === 'read',
       destructiveHint: action.effect === 'destructive',
-      idempotentHint: action.effect === 'read' || action.method === 'PUT',
+      idempotentHint: action.method === 'PUT',
       openWorldHint: true,
-    },
-    icons: [
-      {
-        src: icon,
-        mimeType: 'image/svg+xml',
-        sizes: ['any'],
-      },
-    ],
-    _meta: {
-      'gatehouse/connectorId': action.connectorId,
-      'gatehouse/actionId': action.actionId,
-      'gatehouse/hash': action.hash,
-    },
+    }),
+    icons: [{ src: icon, mimeType: 'image/svg+xml' }],
+    _meta: { 'gatehouse/hash': action.hash },
   };
 }
 
@@ -216,7 +205,8 @@ function toolOf(name: string, action: Action, icon: string): ToolDefinition {
  * These schemas are loose, because clients reject a whole answer whose structured content breaks its schema.
  * Third parties send null where their documents say string. get_action_svc returns the exact schema.
  */
-const LARGE = { type: 'object', description: 'Given instead when the result is too large to be inlined.' };
+/** Given instead when the result is too large to be inlined. */
+const LARGE = { type: 'object' };
 const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };
 const PAGE_SHAPE = {
   type: 'object' as const,

@@ -9,7 +9,7 @@ import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
 import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import { sparseHints, type ToolDefinition } from './tool-definition.ts';
 import type { WorkflowTool, WorkflowTools } from './workflow-tool.ts';
 
 /* The workflows with a manual trigger that the user has installed, as tools: `run_<workflow>`. */
@@ -78,13 +78,12 @@ function toolOf(
       `Runs the workflow "${title}" for the user, and waits for its end up to 25 s. ` +
       (calls.length === 0 ? 'It calls no app.' : `It calls ${[...new Set(calls)].slice(0, 10).join(', ')}.`),
     inputSchema: { ...modelSchema(inputSchema, 'input'), type: 'object' },
-    annotations: {
-      title,
+    annotations: sparseHints({
       readOnlyHint: effects.every((effect) => effect === 'read'),
       destructiveHint: effects.includes('destructive'),
       idempotentHint: false,
       openWorldHint: true,
-    },
+    }),
     _meta: { 'gatehouse/workflowId': workflowId },
   };
 }
