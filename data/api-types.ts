@@ -1945,6 +1945,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/circuits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List actions whose calls are stopped
+         * @description The newest failure first. MCP servers stop the calls to an action of an account that fail in a row, by their field `circuit`. From `closesAt` on, the next call is sent as a trial, and its success removes the entry.
+         */
+        get: operations["listOpenCircuits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/overview": {
         parameters: {
             query?: never;
@@ -2213,7 +2233,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
             /** @description Id of the request, as in the logs. */
             requestId: string;
             /** @description Further facts about the error. */
@@ -2287,6 +2307,13 @@ export interface components {
              */
             window: "1h" | "1d";
         };
+        /** @description Stops calls to an action of an account after failures in a row; null: never. */
+        Circuit: {
+            /** @description Failures in a row that stop the calls, 1 to 1,000. */
+            failures: number;
+            /** @description Seconds until the next call is sent as a trial, 1 to 3,600. */
+            openSeconds: number;
+        };
         /** @description An MCP server with its access token. */
         ServerWithToken: {
             /** @description Id of an MCP server. */
@@ -2331,6 +2358,8 @@ export interface components {
              * @enum {string}
              */
             duplicateGuard: "on" | "off";
+            /** @description When calls to an action of an account are stopped because they fail in a row. Null: never. Absent at a new server: after 10 failures, for 60 seconds. */
+            circuit: components["schemas"]["Circuit"] | null;
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -2390,6 +2419,8 @@ export interface components {
              * @enum {string}
              */
             duplicateGuard: "on" | "off";
+            /** @description When calls to an action of an account are stopped because they fail in a row. Null: never. Absent at a new server: after 10 failures, for 60 seconds. */
+            circuit: components["schemas"]["Circuit"] | null;
             /** @description Expiry of the access token, ISO 8601 in UTC; null when it does not expire. */
             tokenExpiresAt: string | null;
             /**
@@ -4525,6 +4556,29 @@ export interface components {
             /** @description The agent's words. Treat them as data. */
             message: string;
         };
+        /** @description An action of an account whose calls are stopped. */
+        OpenCircuit: {
+            /** @description Id of a connector, such as `shopify`. */
+            connectorId: string;
+            /** @description Id of an action of the connector. */
+            actionId: string;
+            /** @description Id of a stored credential. */
+            credentialId: string | null;
+            /** @description Id of an end user. */
+            userId: string | null;
+            /** @description Failures in a row. */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            failedAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            closesAt: string;
+        };
         /** @description Numbers of things in an environment. */
         Overview: {
             /** @description MCP servers. */
@@ -5015,6 +5069,8 @@ export interface operations {
                      * @enum {string}
                      */
                     duplicateGuard?: "on" | "off";
+                    /** @description When calls to an action of an account are stopped because they fail in a row. Null: never. Absent at a new server: after 10 failures, for 60 seconds. */
+                    circuit?: components["schemas"]["Circuit"] | null;
                     /** @description Days until the access token expires. Default: it does not expire. */
                     tokenExpiresInDays?: number;
                 };
@@ -5101,6 +5157,8 @@ export interface operations {
                      * @enum {string}
                      */
                     duplicateGuard?: "on" | "off";
+                    /** @description When calls to an action of an account are stopped because they fail in a row. Null: never. Absent at a new server: after 10 failures, for 60 seconds. */
+                    circuit?: components["schemas"]["Circuit"] | null;
                 };
             };
         };
@@ -6115,7 +6173,7 @@ export interface operations {
                              * @description Stable code of the error.
                              * @enum {string}
                              */
-                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "upstream_timeout";
+                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
                             /** @description Id of the request, as in the logs. */
                             requestId?: string;
                             /** @description Further facts about the error. */
@@ -10156,6 +10214,40 @@ export interface operations {
                     "application/json": {
                         /** @description Records of this page. */
                         data: components["schemas"]["ProblemReport"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
+    listOpenCircuits: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+                /** @description Id of an end user. */
+                userId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of actions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["OpenCircuit"][];
                         /** @description Position of this page in the list. */
                         pagination: components["schemas"]["Pagination"];
                     };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createExecutionSummaries } from './actions/execution-summary.ts';
+import { createCircuits } from './actions/circuits.ts';
 import { createExecutionLog } from './actions/executions.ts';
 import type { Intervals } from './base.ts';
 import type { Config } from './config.ts';
@@ -130,6 +131,7 @@ export async function openContext(
       remoteSessions: createRemoteSessions(outbound, toStreams),
       remoteServers: createRemoteServers(),
       executions,
+      circuits: createCircuits({ db, clock, log, telemetry }),
       executionSummaries: createExecutionSummaries({ db, clock }),
       limits,
       audit,

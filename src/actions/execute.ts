@@ -114,6 +114,7 @@ export type ExecuteContext = Pick<
   | 'throttle'
   | 'remoteSessions'
   | 'executions'
+  | 'circuits'
   | 'operator'
   | 'credentialMemory'
 >;
@@ -134,10 +135,10 @@ interface Facts {
 
 /**
  * Runs an action: the only way from REST and MCP to a third party. Order: restrictions → connector and action → input
- * → credential → confirmation → Idempotency-Key or guard of repeated writes → budgets → third party → result. Every run
+ * → credential → confirmation → Idempotency-Key or guard of repeated writes → circuit → budgets → third party → result. Every run
  * leaves a row. The row is committed before the answer when the action changes something.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
- * (`details.faults`), those of chooseCredential, of Confirm, runOnce and runGuarded, `budget_exceeded`,
+ * (`details.faults`), those of chooseCredential, of Confirm, runOnce and runGuarded, `circuit_open`, `budget_exceeded`,
  * `credential_invalid`, upstream_*.
  */
 export function executeAction(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
@@ -260,8 +261,28 @@ async function runKeyed(
   return replayed ? { ...value, replayed: true } : value;
 }
 
-/** Calls with the chosen credential, and renews its tokens when that is due. */
+/** Makes the call, unless the circuit of its server is open. */
 async function callThirdParty(
+  context: ExecuteContext,
+  request: ExecuteRequest,
+  running: { call: UpstreamCall; facts: Facts },
+): Promise<ExecuteResult> {
+  const { server, userId, environment } = request;
+  const { action } = running.call;
+  const { credential, attempts } = running.facts;
+  if (!server?.limits.circuit) return callWithTokens(context, request, running);
+  const { circuit } = server.limits;
+  const { serverId } = server;
+  const credentialId = credential?.credentialId;
+  const { connectorId, actionId } = action;
+  return context.circuits.through(
+    { circuit, environment, serverId, userId, credentialId, connectorId, actionId, attempts },
+    () => callWithTokens(context, request, running),
+  );
+}
+
+/** Calls with the chosen credential, and renews its tokens when that is due. */
+async function callWithTokens(
   context: ExecuteContext,
   request: ExecuteRequest,
   { call, facts }: { call: UpstreamCall; facts: Facts },

@@ -65,6 +65,23 @@ export interface Restrictions {
   confirm?: Effect[];
 }
 
+/** Stops calls that fail in a row. */
+export interface Circuit {
+  failures: number;
+  openSeconds: number;
+}
+
+/** An action of an account whose calls are stopped. */
+export interface OpenCircuit {
+  connectorId: string;
+  actionId: string;
+  credentialId: string | null;
+  userId: string | null;
+  failures: number;
+  failedAt: string;
+  closesAt: string;
+}
+
 /** A limit of calls in a window that slides. */
 export interface Budget {
   per: 'server' | 'user' | 'connector' | 'action';
@@ -92,6 +109,7 @@ export interface ServerRecord {
   pinTools: boolean;
   budgets: Budget[];
   duplicateGuard: 'on' | 'off';
+  circuit: Circuit | null;
   tokenExpiresAt: string | null;
   createdAt: string;
   updatedAt: string;

@@ -88,6 +88,7 @@ export const ERROR_CODES = {
   upstream_failed: { status: 502, rpc: -32603 },
   upstream_too_large: { status: 502, rpc: -32603 },
   unavailable: { status: 503, rpc: -32603 },
+  circuit_open: { status: 503, rpc: -32603 },
   upstream_timeout: { status: 504, rpc: -32603 },
 } satisfies Record<string, { status: number; rpc: number }>;
 

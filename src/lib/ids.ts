@@ -30,6 +30,7 @@ type Kind =
   | 'ach'
   | 'ech'
   | 'rep'
+  | 'cir'
   | 'wf'
   | 'ins'
   | 'run';

@@ -54,6 +54,7 @@ async function readAll(db: Db, now: number): Promise<Family[]> {
   return [
     ...(await deliveriesOf(db, now)),
     ...(await statesOf(db)),
+    await circuitsOf(db),
     ...(await runsOf(db)),
     ...(await jobsOf(db, now)),
   ];
@@ -130,6 +131,15 @@ async function statesOf(db: Db): Promise<Family[]> {
       await count(db, disabled),
     ),
   ];
+}
+
+async function circuitsOf(db: Db): Promise<Family> {
+  const open = db.selectFrom('circuits').select('circuit_id').where('open_until', 'is not', null);
+  return one(
+    'gatehouse_circuits_open',
+    `Actions of accounts whose calls are stopped because they failed in a row. ${UP_TO}`,
+    await count(db, open),
+  );
 }
 
 async function runsOf(db: Db): Promise<Family[]> {

@@ -31,7 +31,31 @@ export const budgetsSchema = z.array(budget).superRefine((budgets, issues) => {
   }
 });
 
+/** When calls to an action of an account stop, because they fail in a row. */
+export const circuitSchema = z
+  .strictObject({
+    failures: z
+      .int('must be a whole number from 1 to 1,000')
+      .min(1, 'must be a whole number from 1 to 1,000')
+      .max(1000, 'must be a whole number from 1 to 1,000'),
+    openSeconds: z
+      .int('must be a whole number from 1 to 3,600')
+      .min(1, 'must be a whole number from 1 to 3,600')
+      .max(3600, 'must be a whole number from 1 to 3,600'),
+  })
+  .meta({
+    id: 'Circuit',
+    description: 'Stops calls to an action of an account after failures in a row; null: never.',
+  })
+  .nullable();
+
+export type Circuit = NonNullable<z.infer<typeof circuitSchema>>;
+
+export const DEFAULT_CIRCUIT: Circuit = { failures: 10, openSeconds: 60 };
+
 /** The limits of the calls of a server. */
 export interface CallLimits {
   budgets: readonly Budget[];
+  /** Null: calls are sent however often they fail. */
+  circuit: Circuit | null;
 }

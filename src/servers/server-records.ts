@@ -9,7 +9,7 @@ import { isPostgres } from '../store/prepared.ts';
 import { orExists } from '../store/open-database.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
-import { budgetsSchema, type Budget } from './call-limits.ts';
+import { budgetsSchema, circuitSchema, DEFAULT_CIRCUIT, type Budget, type Circuit } from './call-limits.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
 import { boundTo } from '../store/sealed-columns.ts';
 
@@ -30,6 +30,7 @@ export interface ServerFields {
   pinTools?: boolean | undefined;
   budgets?: readonly Budget[] | undefined;
   duplicateGuard?: DuplicateGuard | undefined;
+  circuit?: Circuit | null | undefined;
 }
 
 /** The limit of servers that the JWTs of one user may create. */
@@ -70,6 +71,7 @@ export async function createServer(
     pin_tools: fields.pinTools ? 1 : 0,
     budgets: JSON.stringify(fields.budgets ?? []),
     duplicate_guard: fields.duplicateGuard ?? 'on',
+    circuit: JSON.stringify(fields.circuit === undefined ? DEFAULT_CIRCUIT : fields.circuit),
     created_at: now,
     updated_at: now,
   };
@@ -206,6 +208,7 @@ export async function updateServer(
         ...(changes.pinTools !== undefined ? { pin_tools: changes.pinTools ? 1 : 0 } : {}),
         ...(changes.budgets !== undefined ? { budgets: JSON.stringify(changes.budgets) } : {}),
         ...(changes.duplicateGuard !== undefined ? { duplicate_guard: changes.duplicateGuard } : {}),
+        ...(changes.circuit !== undefined ? { circuit: JSON.stringify(changes.circuit) } : {}),
         updated_at: clock.now(),
       })
       .where('server_id', '=', server.serverId)
@@ -306,6 +309,7 @@ function toServer(row: Selectable<Tables['servers']>) {
     budgets: budgetsSchema.parse(JSON.parse(row.budgets)),
     /** Whether a repeated write over MCP is held. */
     duplicateGuard: row.duplicate_guard,
+    circuit: circuitSchema.parse(JSON.parse(row.circuit)),
     /** Expiry of its access token, epoch ms; null for never. */
     tokenExpiresAt: row.token_expires_at,
     /** The access token, sealed; see openAccessToken. */

@@ -1,4 +1,4 @@
-import { budgets } from './migration-call-limits.ts';
+import { budgets, circuits } from './migration-call-limits.ts';
 import type { Tx } from './schema.ts';
 
 import {
@@ -91,4 +91,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'problem reports', up: problemReports },
   { name: 'budgets', up: budgets },
   { name: 'duplicate guards', up: duplicateGuards },
+  { name: 'circuits', up: circuits },
 ];

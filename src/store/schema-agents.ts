@@ -11,6 +11,26 @@ export interface AgentTables {
     /** When the newest call leaves the window. */
     expires_at: number;
   };
+  /** Calls that fail in a row. */
+  circuits: {
+    circuit_id: string;
+    environment: Environment;
+    /** The credential of the calls; the server for calls without one. */
+    account: string;
+    connector_id: string;
+    action_id: string;
+    user_id: string | null;
+    /** Null for calls without a credential. */
+    credential_id: string | null;
+    /** Failures in a row. */
+    failures: number;
+    /** Time of the last failure. */
+    failed_at: number;
+    /** When a trial call is possible; null while calls are sent. */
+    open_until: number | null;
+    /** When a trial call that has not ended is given up; null without one. */
+    trial_until: number | null;
+  };
   /** Problems that agents reported. */
   problem_reports: {
     report_id: string;

@@ -110,6 +110,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     budgets: Generated<string>;
     /** Whether a repeated write over MCP is held. */
     duplicate_guard: Generated<'on' | 'off'>;
+    /** When calls that fail in a row stop, as JSON; the JSON null turns it off. */
+    circuit: Generated<string>;
     created_at: number;
     updated_at: number;
   };

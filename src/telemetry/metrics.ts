@@ -119,6 +119,11 @@ function callMetrics() {
       help: 'Answers of apps that refuse a request because of their rate limit.',
       labels: ['connector'],
     }),
+    circuitsOpened: createCounter({
+      name: 'gatehouse_circuits_opened_total',
+      help: 'Times that calls to an action of an account were stopped because they failed in a row, failed trials included.',
+      labels: ['connector'],
+    }),
     tokenRefreshes: createCounter({
       name: 'gatehouse_token_refreshes_total',
       help: 'Renewals of access tokens, by outcome: succeeded, failed (will be tried again) or ended (the account must be connected again).',

@@ -12,6 +12,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_rate_limited',
   'rate_limited',
   'budget_exceeded',
+  'circuit_open',
   'unavailable',
 ]);
 /** Reasons of calls that never left this process; see lib/outbound-errors.ts. */

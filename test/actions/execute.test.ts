@@ -184,7 +184,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     const server = {
       serverId: 'srv_1',
       decision: decide({ actions: { mode: 'allowlist', allowedActions: ['shop.list_*'] } }),
-      limits: { budgets: [] },
+      limits: { budgets: [], circuit: null },
       confirm: async () => {},
     };
     const unknown = await execute({ server, actionId: 'never_heard_of' }).catch((error: unknown) => error);
@@ -214,7 +214,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     const users = {
       serverId: 'srv_1',
       decision: decide({ users: { mode: 'blocklist', blockedIds: [bench.userId] } }),
-      limits: { budgets: [] },
+      limits: { budgets: [], circuit: null },
       confirm: async () => {},
     };
     await expect(execute({ server: users })).rejects.toMatchObject({ details: { rule: 'users.blockedIds' } });

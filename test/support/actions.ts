@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { readConfig } from '../../src/config.ts';
+import { createCircuits } from '../../src/actions/circuits.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import type { AccountChanges } from '../../src/credentials/ports.ts';
@@ -81,6 +82,7 @@ async function open(
     throttle: createThrottle(clock),
     remoteSessions: createRemoteSessions(outbound),
     executions,
+    circuits: createCircuits({ db, clock, log, telemetry }),
     accountChanges: createAccountChanges({ clock }),
     credentialMemory: createCredentialMemory({ clock }),
     operator: silentOperator({ db, store, clock, keys, log, telemetry, outbound }),

@@ -131,6 +131,9 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await section.getByText('At most 20 write calls of each action within a day').waitFor();
     const { body } = await service.call('GET', `/api/servers/${seed.serverId}`);
     expect(body).toMatchObject({ budgets: [{ per: 'action', effect: 'write', limit: 20, window: '1d' }] });
+    await page
+      .getByText('after 10 failed calls in a row, an action of an account is stopped for 60 s')
+      .waitFor();
   });
 
   test('Executions: a failed call leads to its account, its server and who decided', async () => {

@@ -16,7 +16,7 @@ import { useScope } from '../signed-in.ts';
 import { Access } from '../server/access.tsx';
 import { Budgets } from '../server/budgets.tsx';
 import { Rules } from '../server/rules.tsx';
-import { NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
+import { CircuitFields, NameFields, ToolFields, type ServerSettings } from '../server/settings-fields.tsx';
 import { ToolList, ToolTotal } from '../server/tool-list.tsx';
 import { SimulateCall } from '../server/simulate-call.tsx';
 
@@ -125,6 +125,12 @@ function Facts({ server }: { server: ServerRecord }) {
         {server.pinTools && ', only approved definitions'}
         {server.duplicateGuard === 'off' && ', repeated writes are not held'}
       </dd>
+      <dt>Failing apps</dt>
+      <dd>
+        {server.circuit
+          ? `after ${server.circuit.failures} failed calls in a row, an action of an account is stopped for ${server.circuit.openSeconds} s`
+          : 'calls are sent however often they fail'}
+      </dd>
       <dt>Instructions</dt>
       <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
       <dt>Created</dt>
@@ -150,8 +156,8 @@ function Edit({ server }: { server: ServerRecord }) {
     setSettings(undefined);
   };
   const open = () => {
-    const { name, description, customInstructions, toolMode, pinTools, duplicateGuard } = server;
-    setSettings({ name, description, customInstructions, toolMode, pinTools, duplicateGuard });
+    const { name, description, customInstructions, toolMode, pinTools, duplicateGuard, circuit } = server;
+    setSettings({ name, description, customInstructions, toolMode, pinTools, duplicateGuard, circuit });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -169,6 +175,7 @@ function Edit({ server }: { server: ServerRecord }) {
             <Stack gap="md">
               <NameFields settings={settings} onChange={change} />
               <ToolFields settings={settings} onChange={change} />
+              <CircuitFields settings={settings} onChange={change} />
               {save.error && <ErrorNotice error={save.error} title="The settings were not saved" />}
               <Group justify="flex-end">
                 <Button variant="default" onClick={close}>

@@ -1,9 +1,11 @@
-import { Checkbox, Select, Textarea, TextInput } from '@mantine/core';
-import type { ServerRecord, ToolMode } from '../api-types.ts';
+import { Checkbox, Group, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import type { Circuit, ServerRecord, ToolMode } from '../api-types.ts';
+
+const DEFAULT_CIRCUIT: Circuit = { failures: 10, openSeconds: 60 };
 
 export type ServerSettings = Pick<
   ServerRecord,
-  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools' | 'duplicateGuard'
+  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools' | 'duplicateGuard' | 'circuit'
 >;
 
 export const NEW_SETTINGS: ServerSettings = {
@@ -13,6 +15,7 @@ export const NEW_SETTINGS: ServerSettings = {
   toolMode: 'auto',
   pinTools: false,
   duplicateGuard: 'on',
+  circuit: DEFAULT_CIRCUIT,
 };
 
 const MODES: { value: ToolMode; label: string }[] = [
@@ -87,6 +90,43 @@ export function ToolFields({ settings, onChange }: Props) {
         checked={settings.duplicateGuard === 'on'}
         onChange={(event) => onChange({ duplicateGuard: event.currentTarget.checked ? 'on' : 'off' })}
       />
+    </>
+  );
+}
+
+/** When calls to an app that keeps failing stop. */
+export function CircuitFields({ settings: { circuit }, onChange }: Props) {
+  const known = circuit ?? DEFAULT_CIRCUIT;
+  return (
+    <>
+      <Checkbox
+        label="Stop calls to an app that keeps failing"
+        description="Only calls of the failing action and account stop. Then one call tries whether the app works again."
+        checked={circuit !== null}
+        onChange={(event) => onChange({ circuit: event.currentTarget.checked ? DEFAULT_CIRCUIT : null })}
+      />
+      {circuit && (
+        <Group gap="sm">
+          <NumberInput
+            label="Failures in a row"
+            min={1}
+            max={1000}
+            allowDecimal={false}
+            w={150}
+            value={circuit.failures}
+            onChange={(failures) => onChange({ circuit: { ...known, failures: Number(failures) } })}
+          />
+          <NumberInput
+            label="Seconds until the next try"
+            min={1}
+            max={3600}
+            allowDecimal={false}
+            w={200}
+            value={circuit.openSeconds}
+            onChange={(seconds) => onChange({ circuit: { ...known, openSeconds: Number(seconds) } })}
+          />
+        </Group>
+      )}
     </>
   );
 }

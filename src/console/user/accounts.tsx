@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlugConnected, IconStethoscope, IconUnlink } from '@tabler/icons-react';
-import type { CredentialRecord, UserRecord } from '../api-types.ts';
+import type { CredentialRecord, OpenCircuit, UserRecord } from '../api-types.ts';
 import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Section } from '../parts/page.tsx';
@@ -8,7 +8,7 @@ import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
-import { rest } from '../rest-client.ts';
+import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { ConnectLink, ReconnectLink } from './links.tsx';
 
@@ -18,6 +18,9 @@ export function Accounts({ user: { userId, username } }: { user: UserRecord }) {
   const list = useAll<CredentialRecord>(`/users/${encodeURIComponent(userId)}/credentials`, {
     userId,
     topics: ['accounts'],
+  });
+  const circuits = useAll<OpenCircuit>(`/api/circuits${query({ userId })}`, {
+    enabled: useScope('executions:read'),
   });
   return (
     <Section
@@ -35,7 +38,11 @@ export function Accounts({ user: { userId, username } }: { user: UserRecord }) {
       ) : (
         <ul className="plain-list">
           {list.data.toSorted(brokenFirst).map((credential) => (
-            <Account key={credential.credentialId} credential={credential} />
+            <Account
+              key={credential.credentialId}
+              credential={credential}
+              circuits={(circuits.data ?? []).filter((one) => one.credentialId === credential.credentialId)}
+            />
           ))}
         </ul>
       )}
@@ -47,7 +54,7 @@ function brokenFirst(a: CredentialRecord, b: CredentialRecord): number {
   return Number(a.state !== 'needs_reconnect') - Number(b.state !== 'needs_reconnect');
 }
 
-function Account({ credential }: { credential: CredentialRecord }) {
+function Account({ credential, circuits }: { credential: CredentialRecord; circuits: OpenCircuit[] }) {
   const { credentialId, connectorId, name, state, account } = credential;
   return (
     <li>
@@ -74,6 +81,12 @@ function Account({ credential }: { credential: CredentialRecord }) {
             )}
           </Alert>
         )}
+        {circuits.map(({ connectorId: app, actionId, failures, closesAt }) => (
+          <Alert key={actionId} variant="light" color="orange" maw={720}>
+            The last {failures} calls of {app}.{actionId} failed at the app, so agents cannot call it. The
+            next call is tried <When at={closesAt} />.
+          </Alert>
+        ))}
         <dl className="facts">
           <dt>App</dt>
           <dd>

@@ -10,6 +10,7 @@ import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
+import { listOpenCircuitsRoute } from './circuit-routes.ts';
 import { listProblemReportsRoute } from './problem-report-routes.ts';
 import { summarizeExecutionsRoute } from './execution-summary-route.ts';
 import { getOverviewRoute } from './overview-route.ts';
@@ -176,6 +177,7 @@ export const ROUTES: Route[] = [
   summarizeExecutionsRoute,
   executions.getExecutionRoute,
   listProblemReportsRoute,
+  listOpenCircuitsRoute,
   getOverviewRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

@@ -16,7 +16,7 @@ import {
   updateServer,
   type McpServer,
 } from '../../servers/server-records.ts';
-import { budgetsSchema } from '../../servers/call-limits.ts';
+import { budgetsSchema, circuitSchema } from '../../servers/call-limits.ts';
 import { isRestricting, restrictionsSchema } from '../../servers/restrictions.ts';
 import { readSettings } from '../../servers/environment-settings.ts';
 import { defineRoute } from '../server/route.ts';
@@ -45,6 +45,7 @@ export const serverFields = z.strictObject({
   pinTools: pinTools.optional(),
   budgets: budgetsSchema.optional(),
   duplicateGuard: duplicateGuard.optional(),
+  circuit: circuitSchema.optional(),
 });
 /** Properties of the routes of MCP servers, and of one of them. */
 const ofServers = { tag: 'MCP servers', auth: 'api_key_or_jwt', user: 'owner' } as const;
@@ -74,6 +75,7 @@ const server = z
     pinTools,
     budgets: budgetsSchema,
     duplicateGuard,
+    circuit: circuitSchema,
     tokenExpiresAt: time.nullable(),
     createdAt: time,
     updatedAt: time,
@@ -287,6 +289,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     pinTools: record.pinTools,
     budgets: record.budgets,
     duplicateGuard: record.duplicateGuard,
+    circuit: record.circuit,
     tokenExpiresAt: isoTime(record.tokenExpiresAt),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),

@@ -41,6 +41,8 @@ const NEXT_STEPS: { [code: string]: string } = {
   rate_limited: 'Wait as long as it says before calling again.',
   budget_exceeded:
     'Do not call again before the time that it says. Go on with other work, or tell the user when the call is possible.',
+  circuit_open:
+    'Do not call this action before the time that it says. Go on with other work, or tell the user that the app is failing.',
   upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
   upstream_failed: 'Try again in a moment. Read before you repeat a write.',
   upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
