@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { asObject } from '../../src/lib/json.ts';
 import { estimateTokens } from '../../src/lib/token-estimate.ts';
 import { connectClient, shop } from '../support/mcp.ts';
@@ -18,20 +17,19 @@ interface Row {
 }
 
 const SHORT = 25;
-const listed = z
-  .object({ _meta: z.object({ 'gatehouse/connectorId': z.string() }) })
-  .transform(({ _meta: meta }) => meta['gatehouse/connectorId']);
 
 await using service = await startService();
 const { accessUrl } = await shop(service, { toolMode: 'direct' });
 const client = await connectClient(accessUrl);
+const actions = service.context.catalog.connectors('development').flatMap((one) => [...one.actions.values()]);
+const connectors = new Map(actions.map(({ toolName, connectorId }) => [toolName, connectorId]));
 const rows: { [connectorId: string]: Row } = {};
 const words: number[] = [];
 let cursor: string | undefined;
 do {
   const page = await client.listTools(cursor === undefined ? {} : { cursor });
   for (const tool of page.tools) {
-    const connector = listed.safeParse(tool).data;
+    const connector = connectors.get(tool.name);
     if (connector === undefined) continue;
     const row = (rows[connector] ??= {
       tools: 0,
