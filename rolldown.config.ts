@@ -40,7 +40,11 @@ const service = defineConfig({
     web(),
     docs(),
     definitions('data/connectors'),
-    programs(['src/upstream/expression-process.ts', 'src/custom/build-process.ts']),
+    programs([
+      'src/upstream/expression-process.ts',
+      'src/custom/build-process.ts',
+      'src/programs/program-process.ts',
+    ]),
   ],
   output: { ...output, cleanDir: true },
 });
@@ -104,7 +108,9 @@ function thriftyBuiltIns(): Plugin {
   const MARK = '\0built-in:';
   return {
     name: 'thrifty-built-ins',
-    resolveId(id, _importer, { kind }) {
+    resolveId(id, importer, { kind }) {
+      // The package `run` imports a module as a namespace, which a stand-in does not support.
+      if (importer?.includes('/node_modules/run/')) return null;
       return id.startsWith('node:') && kind === 'import-statement' ? `${MARK}${id}` : null;
     },
     load(id) {

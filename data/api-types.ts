@@ -2233,7 +2233,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
+            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
             /** @description Id of the request, as in the logs. */
             requestId: string;
             /** @description Further facts about the error. */
@@ -2347,6 +2347,11 @@ export interface components {
              * @enum {string}
              */
             toolMode: "auto" | "direct" | "discovery";
+            /**
+             * @description Whether programs (`run_code_svc`) are offered. `auto`: above 50 visible actions.
+             * @enum {string}
+             */
+            codeMode: "auto" | "on" | "off";
             /** @description Whether it is enabled. */
             enabled: boolean;
             /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
@@ -2408,6 +2413,11 @@ export interface components {
              * @enum {string}
              */
             toolMode: "auto" | "direct" | "discovery";
+            /**
+             * @description Whether programs (`run_code_svc`) are offered. `auto`: above 50 visible actions.
+             * @enum {string}
+             */
+            codeMode: "auto" | "on" | "off";
             /** @description Whether it is enabled. */
             enabled: boolean;
             /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
@@ -4445,6 +4455,8 @@ export interface components {
             upstreamStatus: number | null;
             /** @description Duration in milliseconds. */
             durationMs: number;
+            /** @description Program of `run_code_svc` that made the call; null for other calls. */
+            programId: string | null;
         };
         /** @description Counts of executions by hour. */
         ExecutionSummary: {
@@ -4516,6 +4528,8 @@ export interface components {
             upstreamStatus: number | null;
             /** @description Duration in milliseconds. */
             durationMs: number;
+            /** @description Program of `run_code_svc` that made the call; null for other calls. */
+            programId: string | null;
             /** @description The requests to the app, where there were several: repetitions, further reads and steps. At most 100. */
             attempts: {
                 /** @description Id of an action of the connector. */
@@ -5058,6 +5072,11 @@ export interface operations {
                      * @enum {string}
                      */
                     toolMode?: "auto" | "direct" | "discovery";
+                    /**
+                     * @description Whether programs (`run_code_svc`) are offered. `auto`: above 50 visible actions.
+                     * @enum {string}
+                     */
+                    codeMode?: "auto" | "on" | "off";
                     /** @description Whether it is enabled. */
                     enabled?: boolean;
                     /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
@@ -5146,6 +5165,11 @@ export interface operations {
                      * @enum {string}
                      */
                     toolMode?: "auto" | "direct" | "discovery";
+                    /**
+                     * @description Whether programs (`run_code_svc`) are offered. `auto`: above 50 visible actions.
+                     * @enum {string}
+                     */
+                    codeMode?: "auto" | "on" | "off";
                     /** @description Whether it is enabled. */
                     enabled?: boolean;
                     /** @description Hides tools whose definitions differ from those approved with POST /api/tools/approve. */
@@ -6173,7 +6197,7 @@ export interface operations {
                              * @description Stable code of the error.
                              * @enum {string}
                              */
-                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
+                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
                             /** @description Id of the request, as in the logs. */
                             requestId?: string;
                             /** @description Further facts about the error. */
@@ -10116,6 +10140,8 @@ export interface operations {
                 actionId?: string;
                 /** @description Outcome of the call. */
                 outcome?: "succeeded" | "failed" | "denied";
+                /** @description Program of `run_code_svc` that made the call; null for other calls. */
+                programId?: string;
                 /** @description Only executions at or after this time. */
                 from?: string;
                 /** @description Only executions before this time. */

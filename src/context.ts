@@ -41,6 +41,7 @@ import { createLiveServers, type LiveServer } from './servers/live-servers.ts';
 import { readSettings } from './servers/environment-settings.ts';
 import type { Environment } from './store/environments.ts';
 import { openStore } from './store/open-database.ts';
+import { createPrograms } from './programs/program-processes.ts';
 import { createBoundedExpressions } from './upstream/expression-limits.ts';
 import { createRemoteSessions } from './upstream/remote/remote-sessions.ts';
 import { createThrottle } from './upstream/throttle.ts';
@@ -66,7 +67,7 @@ interface Options {
   catalogFolder?: string;
   intervals?: Intervals;
   /** Programs of the processes that it starts. Default: those of the running code. */
-  programs?: { expressions?: URL; builds?: URL };
+  programs?: { expressions?: URL; builds?: URL; programs?: URL };
 }
 
 /** Sockets to one origin of a receiver. */
@@ -150,6 +151,7 @@ export async function openContext(
       sources: createSources(),
       pollCommits: createPollCommits({ store, dispatcher }),
       expressions,
+      programs: createPrograms({ program: programs?.programs }),
       runs: createRuns(),
       async originsOf(environment: Environment) {
         return (await readSettings(db, environment)).origins;
@@ -164,7 +166,8 @@ export async function openContext(
       async close() {
         base.readiness.close();
         for (const part of [base.liveTopics, custom, base.remoteServers, base.sources]) await part.close();
-        for (const part of [base.runs, base.expressions, dispatcher, executions]) await part.close();
+        for (const part of [base.runs, base.programs, base.expressions, dispatcher, executions])
+          await part.close();
         for (const part of [base.keyUses, audit, base.remoteSessions]) await part.close();
         for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
         await closeTelemetry();

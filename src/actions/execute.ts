@@ -28,6 +28,7 @@ import { fileStoreOf } from './call-files.ts';
 import { isGuarded, runGuarded, type GuardedWrite, type WriteGuard } from './duplicate-guard.ts';
 import { runOnce } from './idempotency.ts';
 import { payloadOf } from './payloads.ts';
+import type { ProgramCall } from './program-call.ts';
 import { projectFields } from './projection.ts';
 import { assertReads, completed, withFilled, type Denies } from './reads.ts';
 import { afterSteps } from './follow-up-steps.ts';
@@ -73,6 +74,8 @@ export interface ExecuteRequest extends Notices {
   answers?: JsonObject | undefined;
   /** See UpstreamCall. */
   following?: Following | undefined;
+  /** The program that makes the call. */
+  program?: ProgramCall | undefined;
 }
 
 /** A call that the restrictions allow after its user has agreed. */
@@ -150,6 +153,7 @@ export function executeAction(context: ExecuteContext, request: ExecuteRequest):
 async function recorded(context: ExecuteContext, request: ExecuteRequest): Promise<ExecuteResult> {
   const started = performance.now();
   const facts: Facts = { executionId: newOrderedId('exe', context.clock.now()), attempts: [] };
+  request.program?.onExecution(facts.executionId);
   const recordEnd = (error?: GatehouseError, result?: ExecuteResult) =>
     record(context, request, { facts, durationMs: performance.now() - started, error, result });
   try {
@@ -381,6 +385,7 @@ async function record(
     upstreamStatus: facts.upstreamStatus,
     durationMs,
     attempts: facts.attempts,
+    programId: request.program?.programId,
   };
   const { environment, connectorId, actionId } = request;
   countAction(telemetry, facts.action ?? catalog.action(environment, connectorId, actionId), execution);

@@ -46,6 +46,7 @@ const EXPIRIES: Expiry[] = [
   { table: 'results', key: ['result_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'call_windows', key: ['window_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'circuits', key: ['circuit_id'], column: 'failed_at', ttlMs: CIRCUITS_TTL_MS },
+  { table: 'programs', key: ['program_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'changes', key: ['change_id'], column: 'at', ttlMs: CHANGES_TTL_MS },
   { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', ttlMs: 0 },
@@ -54,8 +55,8 @@ const EXPIRIES: Expiry[] = [
 ];
 
 /**
- * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results, confirmation
- * tokens, counts of budgets, circuits, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
+ * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results,
+ * programs that waited, confirmation tokens, counts of budgets, circuits, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

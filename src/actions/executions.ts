@@ -36,6 +36,8 @@ export interface Execution {
   durationMs: number;
   /** Requests to the app, in their order. */
   attempts: readonly Attempt[];
+  /** The program that made the call. */
+  programId?: string | undefined;
 }
 
 /**
@@ -219,6 +221,7 @@ function toRow(execution: Execution, now: number): Row {
     upstream_status: execution.upstreamStatus ?? null,
     duration_ms: Math.round(execution.durationMs),
     attempts: attemptsText(execution.attempts),
+    program_id: execution.programId ?? null,
   };
 }
 
@@ -298,6 +301,7 @@ export interface ExecutionFilter extends PageRequest {
   connectorId?: string | undefined;
   actionId?: string | undefined;
   outcome?: Tables['executions']['outcome'] | undefined;
+  programId?: string | undefined;
   /** Epoch ms: from this time on, and before that time. */
   from?: number | undefined;
   to?: number | undefined;
@@ -318,9 +322,15 @@ export async function listExecutions(
   filter: ExecutionFilter,
 ): Promise<PageEnd & { executions: Tables['executions'][] }> {
   let query = db.selectFrom('executions').selectAll().where('environment', '=', filter.environment);
-  const { userId, serverId, connectorId, actionId, outcome } = filter;
+  const { userId, serverId, connectorId, actionId, outcome, programId } = filter;
   if (userId !== undefined) query = query.where('user_id', '=', userId);
-  const others = { server_id: serverId, connector_id: connectorId, action_id: actionId, outcome };
+  const others = {
+    server_id: serverId,
+    connector_id: connectorId,
+    action_id: actionId,
+    outcome,
+    program_id: programId,
+  };
   for (const [column, value] of Object.entries(others)) {
     if (value === undefined) continue;
     // A user has few of the calls, which SQLite does not know. A text that no index has leaves it the index of users.

@@ -15,6 +15,7 @@ export interface ExecutionRecord {
   errorCode: string | null;
   upstreamStatus: number | null;
   durationMs: number;
+  programId: string | null;
   /** The requests to the app, where there were several. Lists leave them out. */
   attempts?: { actionId: string; status?: number; errorCode?: string; waitMs: number; durationMs: number }[];
   /** The stored content of one call, for a key with payloads:read. Lists leave it out. */
@@ -105,6 +106,7 @@ export interface ServerRecord {
   ownerUserId: string | null;
   createdByUser: boolean;
   toolMode: ToolMode;
+  codeMode: 'auto' | 'on' | 'off';
   enabled: boolean;
   pinTools: boolean;
   budgets: Budget[];

@@ -33,7 +33,8 @@ type Kind =
   | 'cir'
   | 'wf'
   | 'ins'
-  | 'run';
+  | 'run'
+  | 'prog';
 
 /** Returns an id of its kind: `srv_` and 22 random base62 characters (130 bits). */
 export function newId(kind: Kind): string {

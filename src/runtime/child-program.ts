@@ -11,6 +11,8 @@ interface Start {
   execArgv: string[];
   /** Form of the messages; default: JSON. */
   serialization?: 'json' | 'advanced';
+  /** Options that the threads of the program read too. */
+  nodeOptions?: string;
 }
 
 /**
@@ -18,14 +20,18 @@ interface Start {
  * the build is one file, whose text goes through standard input. So the child needs no file, and runs the code of this
  * release, also after an update has replaced the files.
  */
-export function startProgram(program: URL, { execArgv, serialization = 'json' }: Start): ChildProcess {
+export function startProgram(
+  program: URL,
+  { execArgv, serialization = 'json', nodeOptions }: Start,
+): ChildProcess {
+  const env = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
   const path = fileURLToPath(program);
   if (path.endsWith('.ts'))
-    return fork(path, { execArgv, serialization, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    return fork(path, { execArgv, serialization, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   const node = existsSync(process.execPath) || !existsSync(OWN_NODE) ? process.execPath : OWN_NODE;
   const child = spawn(node, [...execArgv, '--input-type=module', '-'], {
     serialization,
-    env: {},
+    env,
     // The working folder of this process may be gone.
     cwd: '/',
     stdio: ['pipe', 'ignore', 'ignore', 'ipc'],

@@ -57,13 +57,21 @@ export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey'
     const ofEnvironment = server.bound
       ? (await readSettings(context.db, server.environment)).userServerRestrictions
       : {};
-    const { environment, toolMode, customInstructions } = server;
+    const { environment, toolMode, codeMode, customInstructions } = server;
     const rules = sha256(JSON.stringify([server.restrictions, ofEnvironment]));
     const decision = decisionOf(rules, server.restrictions, ofEnvironment);
     const pins = server.pinTools ? await livePins.of(environment) : undefined;
     const custom = customConnectors(context.catalog, environment, decision);
     const shape = sha256(
-      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, rules, ...custom]),
+      JSON.stringify([
+        environment,
+        toolMode,
+        codeMode,
+        customInstructions,
+        pins?.version ?? null,
+        rules,
+        ...custom,
+      ]),
     );
     if (toolMode === 'direct') await describeActions(context.catalog, { environment, decision });
     if (!pins) return { server, decision, shape };

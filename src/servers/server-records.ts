@@ -16,6 +16,7 @@ import { boundTo } from '../store/sealed-columns.ts';
 type ServerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>;
 export type DuplicateGuard = 'on' | 'off';
 export type ToolMode = 'auto' | 'direct' | 'discovery';
+export type CodeMode = 'auto' | 'on' | 'off';
 
 /** An MCP server. Times are epoch milliseconds. */
 export type McpServer = ReturnType<typeof toServer>;
@@ -26,6 +27,7 @@ export interface ServerFields {
   customInstructions?: string | undefined;
   restrictions?: Restrictions | undefined;
   toolMode?: ToolMode | undefined;
+  codeMode?: CodeMode | undefined;
   enabled?: boolean | undefined;
   pinTools?: boolean | undefined;
   budgets?: readonly Budget[] | undefined;
@@ -64,6 +66,7 @@ export async function createServer(
     custom_instructions: fields.customInstructions ?? '',
     restrictions: JSON.stringify(restrictions),
     tool_mode: fields.toolMode ?? 'auto',
+    code_mode: fields.codeMode ?? 'auto',
     owner_user_id: fields.ownerUserId ?? null,
     bound: fields.bound ? 1 : 0,
     ...token.columns,
@@ -204,6 +207,7 @@ export async function updateServer(
           : {}),
         ...(changes.restrictions !== undefined ? { restrictions: JSON.stringify(changes.restrictions) } : {}),
         ...(changes.toolMode !== undefined ? { tool_mode: changes.toolMode } : {}),
+        ...(changes.codeMode !== undefined ? { code_mode: changes.codeMode } : {}),
         ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
         ...(changes.pinTools !== undefined ? { pin_tools: changes.pinTools ? 1 : 0 } : {}),
         ...(changes.budgets !== undefined ? { budgets: JSON.stringify(changes.budgets) } : {}),
@@ -300,6 +304,8 @@ function toServer(row: Selectable<Tables['servers']>) {
     customInstructions: row.custom_instructions,
     restrictions: restrictionsSchema.parse(JSON.parse(row.restrictions)),
     toolMode: row.tool_mode,
+    /** Whether programs are offered; `auto`: for many actions. */
+    codeMode: row.code_mode,
     ownerUserId: row.owner_user_id,
     /** Created with a JWT: no other user may use it. */
     bound: row.bound === 1,

@@ -31,6 +31,7 @@ import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
 import { attemptsOfExecutions, executionPayloads } from './migration-payloads.ts';
+import { programs } from './migration-programs.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
@@ -92,4 +93,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'budgets', up: budgets },
   { name: 'duplicate guards', up: duplicateGuards },
   { name: 'circuits', up: circuits },
+  { name: 'programs', up: programs },
 ];

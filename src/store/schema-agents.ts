@@ -1,6 +1,6 @@
 import type { Environment } from './environments.ts';
 
-/** Tables about what agents do: their limits, and the problems that they report. */
+/** Tables about what agents do: their limits, results and programs, and the problems that they report. */
 export interface AgentTables {
   /** The calls that budgets counted. */
   call_windows: {
@@ -42,5 +42,39 @@ export interface AgentTables {
     tool: string | null;
     execution_id: string | null;
     message: string;
+  };
+  /** Results too large to inline, with the caller and action that they belong to. */
+  results: {
+    result_id: string;
+    environment: Environment;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    connector_id: string | null;
+    action_id: string | null;
+    bytes: number;
+    pages: number;
+    expires_at: number;
+    created_at: number;
+  };
+  result_pages: {
+    result_id: string;
+    /** Counts from 1. */
+    page: number;
+    sealed: string;
+  };
+  /** Programs that wait or have waited for the agreement of their user. */
+  programs: {
+    program_id: string;
+    environment: Environment;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    /** `running` from its continuation on, and `ended` after it. */
+    status: 'waiting' | 'running' | 'ended';
+    /** Code, answers of its calls and the question as JSON, sealed; null once it goes on. */
+    sealed: string | null;
+    expires_at: number;
+    created_at: number;
   };
 }

@@ -97,6 +97,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     custom_instructions: string;
     restrictions: string;
     tool_mode: 'auto' | 'direct' | 'discovery';
+    /** Whether programs are offered; `auto`: for many actions. */
+    code_mode: Generated<'auto' | 'on' | 'off'>;
     owner_user_id: string | null;
     /** 1 when a JWT made it; it then stays bound to its owner. */
     bound: number;
@@ -289,6 +291,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     duration_ms: number;
     /** Requests to the app as JSON, where there were several; see Attempt. */
     attempts: string | null;
+    /** The program that made the call; null for other calls. */
+    program_id: string | null;
   };
   /** Executions that were written together, as a link in the chain of their process; see execution-chain.ts. */
   execution_batches: {
@@ -360,26 +364,6 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     item_offset: number;
     position: string;
     expires_at: number;
-  };
-  /** Results too large to inline, with the caller and action that they belong to. */
-  results: {
-    result_id: string;
-    environment: Environment;
-    server_id: string;
-    user_id: string | null;
-    caller: string;
-    connector_id: string | null;
-    action_id: string | null;
-    bytes: number;
-    pages: number;
-    expires_at: number;
-    created_at: number;
-  };
-  result_pages: {
-    result_id: string;
-    /** Counts from 1. */
-    page: number;
-    sealed: string;
   };
   schema_versions: { version: Generated<number>; name: string; applied_at: number };
 }

@@ -105,6 +105,12 @@ export const SEALED_COLUMNS = {
     key: ['result_id', 'page'],
     bound: ['result|{result_id}|{page}'],
   },
+  'programs.sealed': {
+    table: 'programs',
+    column: 'sealed',
+    key: ['program_id'],
+    bound: ['program|{environment}|{server_id}|{program_id}'],
+  },
   'execution_payloads.sealed': {
     table: 'execution_payloads',
     column: 'sealed',

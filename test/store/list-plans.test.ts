@@ -45,6 +45,7 @@ const EXECUTIONS: List[] = (
     [{ connectorId: 'sandbox' }, 'connector_id_at'],
     [{ actionId: 'list_orders' }, 'action_id_at'],
     [{ outcome: 'denied' }, 'outcome_at'],
+    [{ programId: 'prog_1' }, 'program_id_at'],
   ] satisfies [Partial<ExecutionFilter>, string][]
 ).map(([filter, columns]) => ({
   name: ['executions', ...Object.keys(filter)].join(' by '),

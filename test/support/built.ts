@@ -28,11 +28,15 @@ export async function setup(): Promise<() => Promise<void>> {
 }
 
 /** Returns the programs of the processes that a service starts: those of the build, unless it is older. */
-export function servicePrograms(): { expressions?: URL; builds?: URL } {
+export function servicePrograms(): { expressions?: URL; builds?: URL; programs?: URL } {
   const folder = process.env[BUILD];
   if (folder === undefined) return {};
   const program = (name: string) => pathToFileURL(join(folder, `${name}.js`));
-  return { expressions: program('expression-process'), builds: program('build-process') };
+  return {
+    expressions: program('expression-process'),
+    builds: program('build-process'),
+    programs: program('program-process'),
+  };
 }
 
 /**

@@ -1,24 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { createBoundedExpressions } from '../../src/upstream/expression-limits.ts';
-
-/** Returns the arguments of the processes that this one started, on Linux. */
-function childArguments(): string[][] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        if (!status.includes(`PPid:\t${process.pid}\n`)) return [];
-        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')];
-      } catch {
-        // The process ended between the two reads.
-        return [];
-      }
-    });
-}
+import { children } from '../support/children.ts';
 
 test.runIf(process.platform === 'linux')(
   'expressions run in a process that may read its code and nothing else',
@@ -33,7 +17,8 @@ test.runIf(process.platform === 'linux')(
         }),
       ).toEqual([[[2, 4]]]);
       const flags =
-        childArguments().find((all) => all.some((one) => one.includes('expression-process'))) ?? [];
+        children().find(({ flags: all }) => all.some((one) => one.includes('expression-process')))?.flags ??
+        [];
       expect(flags).toContain('--permission');
       expect(flags).toContain('--disallow-code-generation-from-strings');
       expect(flags.filter((flag) => /^--allow-(fs-write|child|addons|wasi|net)/.test(flag))).toEqual([]);

@@ -145,7 +145,7 @@ export const currentOf = {
 };
 
 /** `enabled` is not part of a file, because it stops a server at once and an apply must not start it again. */
-const OTHER_FIELDS = ['toolMode', 'pinTools', 'duplicateGuard', 'budgets', 'circuit'];
+const OTHER_FIELDS = ['toolMode', 'codeMode', 'pinTools', 'duplicateGuard', 'budgets', 'circuit'];
 
 function connectorEntry(facts: JsonObject): JsonObject {
   const { connectorId = '', name = '', definition = {}, overlay = null, remote } = facts;

@@ -297,6 +297,14 @@ function Facts({ call }: { call: ExecutionRecord }) {
         <dd>
           <span className="mono">{call.caller}</span>
         </dd>
+        {call.programId && (
+          <>
+            <dt>Program</dt>
+            <dd>
+              <Id value={call.programId} />
+            </dd>
+          </>
+        )}
         <dt>Error code</dt>
         <dd>{call.errorCode ? <span className="mono">{call.errorCode}</span> : 'none'}</dd>
         <dt>App’s status</dt>
@@ -321,6 +329,11 @@ function Facts({ call }: { call: ExecutionRecord }) {
         <Anchor component={Link} to={`/executions${same}`} size="sm">
           Calls of the same action
         </Anchor>
+        {call.programId && (
+          <Anchor component={Link} to={`/executions${query({ programId: call.programId })}`} size="sm">
+            Calls of the same program
+          </Anchor>
+        )}
         {call.userId && (
           <Anchor component={Link} to={`/executions${query({ userId: call.userId })}`} size="sm">
             Calls of the same user

@@ -131,6 +131,8 @@ function Facts({ server }: { server: ServerRecord }) {
           ? `after ${server.circuit.failures} failed calls in a row, an action of an account is stopped for ${server.circuit.openSeconds} s`
           : 'calls are sent however often they fail'}
       </dd>
+      <dt>Programs</dt>
+      <dd>{server.codeMode}</dd>
       <dt>Instructions</dt>
       <dd style={{ whiteSpace: 'pre-line' }}>{server.customInstructions || 'none of its own'}</dd>
       <dt>Created</dt>
@@ -156,8 +158,18 @@ function Edit({ server }: { server: ServerRecord }) {
     setSettings(undefined);
   };
   const open = () => {
-    const { name, description, customInstructions, toolMode, pinTools, duplicateGuard, circuit } = server;
-    setSettings({ name, description, customInstructions, toolMode, pinTools, duplicateGuard, circuit });
+    const { name, description, customInstructions, toolMode, codeMode } = server;
+    const { pinTools, duplicateGuard, circuit } = server;
+    setSettings({
+      name,
+      description,
+      customInstructions,
+      toolMode,
+      codeMode,
+      pinTools,
+      duplicateGuard,
+      circuit,
+    });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -5,7 +5,14 @@ const DEFAULT_CIRCUIT: Circuit = { failures: 10, openSeconds: 60 };
 
 export type ServerSettings = Pick<
   ServerRecord,
-  'name' | 'description' | 'customInstructions' | 'toolMode' | 'pinTools' | 'duplicateGuard' | 'circuit'
+  | 'name'
+  | 'description'
+  | 'customInstructions'
+  | 'toolMode'
+  | 'codeMode'
+  | 'pinTools'
+  | 'duplicateGuard'
+  | 'circuit'
 >;
 
 export const NEW_SETTINGS: ServerSettings = {
@@ -13,6 +20,7 @@ export const NEW_SETTINGS: ServerSettings = {
   description: '',
   customInstructions: '',
   toolMode: 'auto',
+  codeMode: 'auto',
   pinTools: false,
   duplicateGuard: 'on',
   circuit: DEFAULT_CIRCUIT,
@@ -22,6 +30,12 @@ const MODES: { value: ToolMode; label: string }[] = [
   { value: 'auto', label: 'Automatic, by the number of actions' },
   { value: 'direct', label: 'Direct: a tool for each action' },
   { value: 'discovery', label: 'Discovery: few tools that find actions' },
+];
+
+const CODE_MODES: { value: ServerRecord['codeMode']; label: string }[] = [
+  { value: 'auto', label: 'Automatic: offered above 50 actions' },
+  { value: 'on', label: 'On' },
+  { value: 'off', label: 'Off' },
 ];
 
 interface Props {
@@ -76,6 +90,17 @@ export function ToolFields({ settings, onChange }: Props) {
         onChange={(mode) => {
           const found = MODES.find(({ value }) => value === mode);
           if (found) onChange({ toolMode: found.value });
+        }}
+      />
+      <Select
+        label="Programs"
+        description="Whether agents may run JavaScript in a sandbox, which calls the actions of this server."
+        allowDeselect={false}
+        data={CODE_MODES}
+        value={settings.codeMode}
+        onChange={(mode) => {
+          const found = CODE_MODES.find(({ value }) => value === mode);
+          if (found) onChange({ codeMode: found.value });
         }}
       />
       <Checkbox

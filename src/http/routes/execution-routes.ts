@@ -30,6 +30,7 @@ const execution = z
     errorCode: z.string().nullable(),
     upstreamStatus: z.int().nullable(),
     durationMs: z.int(),
+    programId: z.string().nullable(),
   })
   .meta({ id: 'Execution', description: 'One call of an action.' });
 
@@ -62,6 +63,7 @@ export const listExecutionsRoute = defineRoute({
     connectorId: id.optional(),
     actionId: id.optional(),
     outcome: outcome.optional(),
+    programId: id.optional(),
     from: instant.optional().meta({ description: 'Only executions at or after this time.' }),
     to: instant.optional().meta({ description: 'Only executions before this time.' }),
   }),
@@ -137,5 +139,6 @@ function view(row: Tables['executions']): z.input<typeof execution> {
     errorCode: row.error_code,
     upstreamStatus: row.upstream_status,
     durationMs: row.duration_ms,
+    programId: row.program_id,
   };
 }

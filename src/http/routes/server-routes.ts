@@ -30,6 +30,7 @@ const tokenExpiresInDays = z
   .min(1, 'must be a whole number from 1 to 365')
   .max(365, 'must be a whole number from 1 to 365');
 const toolMode = z.enum(['auto', 'direct', 'discovery']);
+const codeMode = z.enum(['auto', 'on', 'off']);
 const pinTools = z.boolean().meta({
   description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
 });
@@ -41,6 +42,7 @@ export const serverFields = z.strictObject({
   customInstructions: z.string().max(10_000).optional(),
   restrictions: restrictionsSchema.optional(),
   toolMode: toolMode.optional(),
+  codeMode: codeMode.optional(),
   enabled: z.boolean().optional(),
   pinTools: pinTools.optional(),
   budgets: budgetsSchema.optional(),
@@ -71,6 +73,7 @@ const server = z
     ownerUserId: z.string().nullable(),
     createdByUser: z.boolean(),
     toolMode,
+    codeMode,
     enabled: z.boolean(),
     pinTools,
     budgets: budgetsSchema,
@@ -285,6 +288,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     ownerUserId: record.ownerUserId,
     createdByUser: record.bound,
     toolMode: record.toolMode,
+    codeMode: record.codeMode,
     enabled: record.enabled,
     pinTools: record.pinTools,
     budgets: record.budgets,

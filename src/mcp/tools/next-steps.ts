@@ -30,6 +30,10 @@ const NEXT_STEPS: { [code: string]: string } = {
   confirmation_required:
     'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc ' +
     'with the same connectorId, actionId and parameters and this token.',
+  program_failed:
+    'Correct the program. The calls that it made are not undone: details.calls lists them, so leave them out or read first.',
+  program_not_found: 'Run the program again by run_code_svc, without the calls that it made.',
+  program_not_waiting: 'Do not resume it again.',
   confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
   possible_duplicate: 'Do that only if it is meant to happen twice. Otherwise go on with what was done.',
   confirmation_declined: 'Do not try again unless the user asks for it.',

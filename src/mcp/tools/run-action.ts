@@ -1,5 +1,6 @@
 import { correctedParameters } from '../../actions/call-corrections.ts';
 import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
+import type { ProgramCall } from '../../actions/program-call.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
@@ -35,6 +36,8 @@ interface ActionCall {
   fields?: readonly string[] | undefined;
   /** Subscribes to the resource in place of reading it. */
   following?: Following | undefined;
+  /** The program that makes the call. */
+  program?: ProgramCall | undefined;
 }
 
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
@@ -89,7 +92,10 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
           serverId: grant.live.server.serverId,
           decision: grant.live.decision,
           limits: grant.live.server,
-          guard: grant.live.server.duplicateGuard === 'off' ? undefined : { again: call.again === true },
+          guard:
+            grant.live.server.duplicateGuard === 'off'
+              ? undefined
+              : { again: call.again === true, programId: call.program?.programId },
           async confirm(question) {
             if (!agreed) await confirmCall(scope, question, call.confirmationToken);
             agreed = true;
@@ -106,6 +112,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         trace: scope.trace,
         answers,
         following: call.following,
+        program: call.program,
       });
     };
     const { inputs } = scope;

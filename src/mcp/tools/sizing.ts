@@ -5,5 +5,5 @@ export interface Sizing {
   maxBytes: number;
   /** The offset of the list's page, from which the offset of the next call is computed. */
   offset: number;
-  source: ResultSource;
+  source: ResultSource | undefined;
 }

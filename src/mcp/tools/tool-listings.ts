@@ -6,7 +6,7 @@ import { describeActions } from '../../servers/described-actions.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
 import type { ToolDefinition } from './tool-definition.ts';
-import { BUILT_IN_TOOLS } from './tools.ts';
+import { BUILT_IN_BY_NAME } from './tools.ts';
 import { computeVisible } from './visible.ts';
 
 /** The sum of tools in all cached listings. A tool is a few references and numbers. */
@@ -44,7 +44,7 @@ async function listingOf(
   const all: ListedTool[] = [];
   for await (const tool of withPauses(computeVisible(context, { ...live, server }, connectors).tools))
     all.push(weigh(tool));
-  const builtIn = all.slice(0, BUILT_IN_TOOLS.length);
+  const builtIn = all.filter(({ name }) => BUILT_IN_BY_NAME.has(name));
   const mode = direct.size > 0 ? 'direct' : 'discovery';
   return {
     mode,

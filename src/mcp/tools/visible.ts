@@ -9,7 +9,7 @@ import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
-import { ACCOUNT_TOOLS, BUILT_IN_TOOLS } from './tools.ts';
+import { ACCOUNT_TOOLS, BUILT_IN_BY_NAME, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
 import { MAX_PAGE_BYTES, pageTexts, sparseHints, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
@@ -20,6 +20,8 @@ const MAX_DIRECT_ACTIONS = 30;
 /** 8,000 tokens, at four bytes each. */
 const MAX_DIRECT_BYTES = 32_000;
 const MAX_TOOL_NAME = 64;
+/** Visible actions beyond which `codeMode: auto` offers programs. */
+const MANY_ACTIONS = 50;
 const MAX_OVERVIEW = 1000;
 
 export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): Visibility {
@@ -121,7 +123,8 @@ export function computeVisible(
     const candidates = asTools();
     if (Buffer.byteLength(JSON.stringify(candidates)) <= MAX_DIRECT_BYTES) directTools = candidates;
   }
-  const tools = [...BUILT_IN_TOOLS.map(hashed), ...directTools];
+  const programs = offersPrograms(server.codeMode, actions.length) ? PROGRAM_TOOLS.map(hashed) : [];
+  const tools = [...BUILT_IN_TOOLS.map(hashed), ...programs, ...directTools];
   return {
     connectors,
     direct: directTools.length > 0 ? namedActions(actions) : new Map(),
@@ -129,6 +132,10 @@ export function computeVisible(
     listBytes: listBytes(tools),
     instructions: instructionsOf(connectors, server.customInstructions, directTools.length > 0),
   };
+}
+
+function offersPrograms(mode: LiveServer['server']['codeMode'], actions: number): boolean {
+  return mode === 'on' || (mode === 'auto' && actions > MANY_ACTIONS);
 }
 
 function visibleConnectors(
@@ -168,13 +175,11 @@ function namedActions(actions: Action[]): Map<string, Action> {
   for (const action of actions) {
     const { connectorId, actionId, toolName: plain } = action;
     const hash = createHash('sha256').update(`${connectorId}.${actionId}`).digest('hex').slice(0, 8);
-    const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_NAMES.has(plain);
+    const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_BY_NAME.has(plain);
     named.set(fits ? plain : `${plain.slice(0, 55)}_${hash}`, action);
   }
   return named;
 }
-
-const BUILT_IN_NAMES = new Set(BUILT_IN_TOOLS.map(({ definition }) => definition.name));
 
 function hashed({ definition }: BuiltInTool): ToolDefinition {
   const text = parseJson(JSON.stringify(definition));

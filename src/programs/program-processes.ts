@@ -1,0 +1,105 @@
+import { GatehouseError } from '../lib/errors.ts';
+import { createTurns } from '../lib/turns.ts';
+import { LIMITS } from './program-limits.ts';
+import type { Ended, Waiting } from './program-messages.ts';
+import { startWorker, type ProgramRun, type Waiter, type Worker } from './program-worker.ts';
+
+/** Runs programs within limits, each in a process without rights. */
+export interface Programs {
+  /**
+   * Runs a program until it ends or waits for its user.
+   * @throws GatehouseError `program_failed` when it exceeds a limit, or its code cannot be read; `unavailable` when too
+   * many programs wait, and nothing was run.
+   */
+  run(program: ProgramRun): Promise<Ended | Waiting>;
+  close(): Promise<void>;
+}
+
+const MAX_PROCESSES = 4;
+/** One owner leaves processes to the others. */
+const MAX_OF_OWNER = 2;
+const MAX_WAITING = 100;
+const MAX_WAITING_OF_OWNER = 20;
+const PROGRAM = new URL(
+  `./program-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
+  import.meta.url,
+);
+
+interface Options {
+  program?: URL | undefined;
+  cpuSeconds?: number;
+}
+
+export function createPrograms(options: Options = {}): Programs {
+  const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds } = options;
+  const workers = new Set<Worker>();
+  const queue = createTurns<Waiter>();
+  let closed = false;
+
+  /** Starts programs of the queue in free processes. A program whose owner runs enough of them stays in the queue. */
+  const next = (): void => {
+    for (let looks = queue.size; looks > 0; looks -= 1) {
+      const waiter = closed ? undefined : queue.take();
+      if (!waiter) return;
+      if (waiter.signal.aborted) {
+        waiter.reject(stopped());
+        continue;
+      }
+      const worker = workerFor(waiter.owner);
+      if (worker) worker.run(waiter);
+      else queue.add(waiter.owner, waiter);
+    }
+  };
+
+  const workerFor = (owner: string): Worker | undefined => {
+    const own = [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
+    const free = own.find(({ state }) => state === 'free');
+    if (free) return free;
+    if (own.length >= MAX_OF_OWNER) return undefined;
+    if (workers.size < MAX_PROCESSES) return start(owner);
+    // An idle process of another owner makes way. Its end calls next().
+    [...workers].find(({ state }) => state === 'free')?.stop('another user needs its place');
+    return undefined;
+  };
+
+  const start = (owner: string): Worker => {
+    const worker = startWorker({
+      owner,
+      program,
+      cpuSeconds,
+      onFree: () => next(),
+      onEnd() {
+        workers.delete(worker);
+        next();
+      },
+    });
+    workers.add(worker);
+    return worker;
+  };
+
+  return {
+    async run(waiter) {
+      const { owner } = waiter;
+      if (closed || queue.size >= MAX_WAITING || queue.sizeOf(owner) >= MAX_WAITING_OF_OWNER)
+        throw new GatehouseError(
+          'unavailable',
+          'Too many programs wait to run. Nothing of this one was run. Try again shortly.',
+          { headers: { 'Retry-After': '5' } },
+        );
+      return new Promise((resolve, reject) => {
+        queue.add(owner, { ...waiter, resolve, reject });
+        next();
+      });
+    },
+    async close() {
+      closed = true;
+      for (let one = queue.take(); one; one = queue.take()) one.reject(stopped());
+      for (const worker of workers) worker.stop('this process of Gatehouse stops');
+      await Promise.all([...workers].map(({ end }) => end));
+    },
+  };
+}
+
+function stopped(): GatehouseError {
+  return new GatehouseError('unavailable', 'The program was stopped before it began.');
+}

@@ -1,0 +1,182 @@
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import { z } from 'zod';
+import type { Base } from '../base.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Environment } from '../store/environments.ts';
+import type { Tables } from '../store/schema.ts';
+import { boundTo } from '../store/sealed-columns.ts';
+
+/** How long a program waits for its user. Its confirmation tokens are valid as long. */
+const WAITS_MS = 10 * MINUTE;
+/** Programs of one user of a server that wait at the same time. */
+const MAX_WAITING = 20;
+
+type RowContext = Pick<Base, 'db' | 'clock' | 'keys'>;
+
+/** The parties that a program is bound to. */
+export interface ProgramOwner {
+  environment: Environment;
+  serverId: string;
+  userId: string | undefined;
+  caller: string;
+}
+
+const call = z.object({
+  connectorId: z.string(),
+  actionId: z.string(),
+  outcome: z.enum(['succeeded', 'failed', 'denied']),
+  executionId: z.string(),
+});
+/** A call that a program made. */
+export type ProgramCallRecord = z.infer<typeof call>;
+
+const question = z.object({
+  /** The engine's id of the question. */
+  id: z.string(),
+  text: z.string(),
+  /** Lets exactly this call run once. */
+  token: z.string(),
+  expiresAt: z.string(),
+  /** The call in the words of its refusal. */
+  facts: z.record(z.string(), z.json()),
+});
+/** A call of a program that its user has to agree to. */
+export type ProgramQuestion = z.infer<typeof question>;
+
+const continuation = z.object({
+  source: z.string(),
+  /** The journal: the answers of all calls so far, and the seeds of time and chance. */
+  state: z.string(),
+  calls: z.array(call),
+  questions: z.array(question),
+  /** The header x-credential-id of the request that began the program. */
+  credentialHeader: z.string().nullable(),
+});
+/** Everything that a program needs to go on, in any process. */
+export type Continuation = z.infer<typeof continuation>;
+
+/**
+ * Stores a program that waits for its user, sealed. A program that waits again replaces its row.
+ * @throws GatehouseError `limit_reached`
+ */
+export async function storeWaiting(
+  { db, clock, keys }: RowContext,
+  owner: ProgramOwner,
+  { programId, ...value }: Continuation & { programId: string },
+): Promise<void> {
+  const now = clock.now();
+  const row = { ...columnsOf(owner), program_id: programId };
+  const changes = {
+    status: 'waiting' as const,
+    sealed: keys.sealJson(value, boundTo('programs.sealed', row)),
+    expires_at: now + WAITS_MS,
+  };
+  const { count } = await db
+    .selectFrom('programs')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where(isOf(owner))
+    .where('status', '=', 'waiting')
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= MAX_WAITING)
+    throw new GatehouseError(
+      'limit_reached',
+      `${MAX_WAITING} programs of this user wait for an agreement, which is the limit.`,
+      { details: { limit: MAX_WAITING } },
+    );
+  await db
+    .insertInto('programs')
+    .values({ ...row, ...changes, created_at: now })
+    .onConflict((c) => c.column('program_id').doUpdateSet(changes))
+    .execute();
+}
+
+/**
+ * Returns a program that waits.
+ * @throws GatehouseError `program_not_found`, also for the program of another user; `program_not_waiting`
+ */
+export async function readWaiting(
+  { db, clock, keys }: RowContext,
+  owner: ProgramOwner,
+  programId: string,
+): Promise<Continuation> {
+  const row = await db
+    .selectFrom('programs')
+    .select(['environment', 'server_id', 'program_id', 'status', 'sealed'])
+    .where('program_id', '=', programId)
+    .where(isOf(owner))
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst();
+  if (!row) throw programNotFound(programId);
+  if (row.status !== 'waiting' || row.sealed === null) throw notWaiting();
+  return keys.openJson(continuation, row.sealed, boundTo('programs.sealed', row));
+}
+
+/**
+ * Takes a program that waits. Only one request in all processes can.
+ * @throws GatehouseError `program_not_waiting` for all others.
+ */
+export async function claimWaiting(
+  { db, clock }: RowContext,
+  owner: ProgramOwner,
+  programId: string,
+): Promise<void> {
+  const claimed = await db
+    .updateTable('programs')
+    .set({ status: 'running' })
+    .where('program_id', '=', programId)
+    .where('status', '=', 'waiting')
+    .where('expires_at', '>', clock.now())
+    .where(isOf(owner))
+    .returning('program_id')
+    .executeTakeFirst();
+  if (!claimed) throw notWaiting();
+}
+
+/** Lets a program that was claimed, and of which nothing was run, wait again. */
+export async function releaseProgram({ db }: Pick<Base, 'db'>, programId: string): Promise<void> {
+  await db
+    .updateTable('programs')
+    .set({ status: 'waiting' })
+    .where('program_id', '=', programId)
+    .where('status', '=', 'running')
+    .execute();
+}
+
+/** Ends a program. Its row stays until it expires, so that a further attempt is refused in words. */
+export async function endProgram({ db }: Pick<Base, 'db'>, programId: string): Promise<void> {
+  await db
+    .updateTable('programs')
+    .set({ status: 'ended', sealed: null })
+    .where('program_id', '=', programId)
+    .execute();
+}
+
+export function programNotFound(programId: string): GatehouseError {
+  return new GatehouseError(
+    'program_not_found',
+    `There is no program "${programId.slice(0, 64)}" of this user here. A program waits for ten minutes.`,
+  );
+}
+
+function notWaiting(): GatehouseError {
+  return new GatehouseError(
+    'program_not_waiting',
+    'This program does not wait any more: it was resumed already. Nothing is repeated.',
+  );
+}
+
+function columnsOf({ environment, serverId, userId, caller }: ProgramOwner) {
+  return { environment, server_id: serverId, user_id: userId ?? null, caller };
+}
+
+function isOf({ environment, serverId, userId, caller }: ProgramOwner) {
+  return (e: ExpressionBuilder<Tables, 'programs'>): ExpressionWrapper<Tables, 'programs', SqlBool> =>
+    e.and([
+      e('environment', '=', environment),
+      e('server_id', '=', serverId),
+      userId === undefined ? e('user_id', 'is', null) : e('user_id', '=', userId),
+      e('caller', '=', caller),
+    ]);
+}

@@ -1,0 +1,238 @@
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { setPriority } from 'node:os';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { startProgram } from '../runtime/child-program.ts';
+import { LIMITS } from './program-limits.ts';
+import {
+  fromProcess,
+  type Ended,
+  type FromProcess,
+  type Reply,
+  type Request,
+  type Task,
+  type ToProcess,
+  type Waiting,
+} from './program-messages.ts';
+
+/** A program to run, and the code that answers its requests. */
+export interface ProgramRun {
+  /** The user of a server. Owners take turns, and a process runs programs of one owner only. */
+  owner: string;
+  task: Omit<Task, 'type' | 'cpuSeconds'>;
+  signal: AbortSignal;
+  /** Answers a request. Rejects only for faults of our own. */
+  answer(request: Request): Promise<Reply>;
+}
+
+/** A program and the receiver of its end. */
+export interface Waiter extends ProgramRun {
+  resolve(end: Ended | Waiting): void;
+  reject(error: unknown): void;
+}
+
+/** A process that runs programs of one owner, one after the other. */
+export interface Worker {
+  readonly owner: string;
+  /** `free` for a program, `busy` with one, or `stopping`. */
+  readonly state: 'free' | 'busy' | 'stopping';
+  /** Runs a program in a free process, as soon as the process has started. */
+  run(waiter: Waiter): void;
+  /** Ends the process. Its program fails with this reason. */
+  stop(reason: string): void;
+  /** Resolves when the process has ended. */
+  readonly end: Promise<void>;
+}
+
+interface Start {
+  owner: string;
+  program: URL;
+  cpuSeconds: number;
+  /** Called when the process is free again, or will end. */
+  onFree(): void;
+  onEnd(): void;
+}
+
+const CANNOT_START = 'its process could not start';
+const START_LIMIT_MS = 30 * SECOND;
+/** Time limit of a program without a call that runs. Its limit of processor time is shorter. */
+const COMPUTES_LIMIT_MS = 2 * MINUTE;
+/** Time limit of a program with its calls. */
+const TOTAL_LIMIT_MS = 10 * MINUTE;
+const IDLE_MS = 30 * SECOND;
+/** Memory of JavaScript in the process. The memory of the program is WebAssembly, and has its own limit. */
+const HEAP_MB = 160;
+/** A lower priority than that of this process, which answers other requests at the same time. */
+const NICE = 15;
+
+/**
+ * Options for the thread of the engine. The package `run` starts it with an empty list of options, which takes all limits away
+ * from it. A thread reads this variable all the same.
+ */
+const NODE_OPTIONS = '--permission --disallow-code-generation-from-strings';
+
+/** Starts a process. */
+export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start): Worker {
+  const child = newProcess(program);
+  let running: Waiter | undefined;
+  let isReady = false;
+  /** The reason why the process is ended. */
+  let ending: string | undefined;
+  /** The limit that holds now: of the start, of computing, or of being idle. */
+  let timer: NodeJS.Timeout | undefined;
+  let total: NodeJS.Timeout | undefined;
+  /** Requests without an answer. */
+  let open = 0;
+
+  const stop = (reason: string): void => {
+    ending ??= reason;
+    child.ref();
+    child.kill('SIGKILL');
+  };
+  const limit = (delayMs: number, reason: string): void => {
+    clearTimeout(timer);
+    timer = setTimeout(stop, delayMs, reason);
+  };
+  const limitComputing = (): void =>
+    limit(COMPUTES_LIMIT_MS, `it computed for more than ${COMPUTES_LIMIT_MS / MINUTE} minutes`);
+  const send = (message: ToProcess): void => {
+    // A process that just ended gets nothing, and its end is reported by `exit`.
+    if (child.connected) child.send(message, () => {});
+  };
+  const begin = (): void => {
+    if (!running || !isReady) return;
+    limitComputing();
+    total = setTimeout(stop, TOTAL_LIMIT_MS, `it ran for more than ${TOTAL_LIMIT_MS / MINUTE} minutes`);
+    send({ type: 'run', cpuSeconds, ...running.task });
+  };
+  const answerTo = async (waiter: Waiter, request: Request): Promise<void> => {
+    open += 1;
+    clearTimeout(timer);
+    try {
+      send({ type: 'reply', id: request.id, ...(await waiter.answer(request)) });
+    } catch (error) {
+      waiter.reject(error);
+      stop('its call failed');
+    } finally {
+      open -= 1;
+      if (open === 0 && running === waiter) limitComputing();
+    }
+  };
+  const received = (message: FromProcess): void => {
+    if (message.type === 'ready') {
+      isReady = true;
+      return begin();
+    }
+    if (message.type === 'limit') return stop(message.reason);
+    if (!running) return;
+    if (message.type === 'request') return void answerTo(running, message);
+    const done = running;
+    running = undefined;
+    clearTimeout(total);
+    limit(IDLE_MS, 'it was idle');
+    timer?.unref();
+    if (message.type === 'failed') {
+      done.reject(programFailed(reasonOf(message)));
+      // An engine that failed may be damaged.
+      stop('its program failed');
+    } else done.resolve(message);
+    onFree();
+  };
+
+  limit(START_LIMIT_MS, CANNOT_START);
+  child.on('message', (message) => {
+    const read = fromProcess.safeParse(message);
+    if (read.success) received(read.data);
+    else stop('its process sent what it must not send');
+  });
+  const end = new Promise<void>((resolve) => {
+    const ended = (): void => {
+      ending ??= isReady ? `it takes more than ${LIMITS.memoryMib} MiB of memory` : CANNOT_START;
+      clearTimeout(timer);
+      clearTimeout(total);
+      running?.reject(programFailed(ending));
+      running = undefined;
+      resolve();
+      onEnd();
+    };
+    child.once('exit', ended);
+    child.once('error', ended);
+  });
+  return {
+    owner,
+    end,
+    stop,
+    get state() {
+      if (ending !== undefined) return 'stopping';
+      return running ? 'busy' : 'free';
+    },
+    run(waiter) {
+      running = waiter;
+      const gone = (): void => void (running === waiter && stop('its client went away'));
+      waiter.signal.addEventListener('abort', gone, { once: true });
+      begin();
+    },
+  };
+}
+
+function newProcess(program: URL): ChildProcess {
+  const child = startProgram(program, {
+    execArgv: [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=8', ...permissions(program)],
+    nodeOptions: NODE_OPTIONS,
+    // Texts of several megabytes are copied, not parsed.
+    serialization: 'advanced',
+  });
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, NICE);
+  } catch {
+    // The process has ended already, which `exit` reports, or the system has no priorities.
+  }
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
+
+/** Returns the flags of Node.js's permission model, as for expressions (upstream/expression-limits.ts). */
+function permissions(program: URL): string[] {
+  const isSource = program.pathname.endsWith('.ts');
+  return [
+    '--permission',
+    '--allow-worker',
+    '--disallow-code-generation-from-strings',
+    ...(isSource ? sourcePaths(program) : []).map((path) => `--allow-fs-read=${path}`),
+  ];
+}
+
+/** Returns the paths that the sources read. A build is one text. */
+function sourcePaths(program: URL): string[] {
+  const code = new URL('../', program);
+  const paths = [code, new URL('../package.json', code)].map((url) => fileURLToPath(url));
+  const places = createRequire(import.meta.url).resolve.paths('run') ?? [];
+  const engine = places.map((place) => join(place, 'run')).find((path) => existsSync(path));
+  if (engine === undefined) return paths;
+  return [...paths, ...new Set([engine, realpathSync(engine)].map((path) => path + sep))];
+}
+
+const REASONS: { [code: string]: string } = {
+  RUN_BRIDGE_LIMIT: `it makes more than ${LIMITS.calls} calls`,
+  RUN_TIMEOUT: `it computes too much: a program has ${LIMITS.cpuSeconds} s of processor time and about 100 million steps`,
+  RUN_DETACHED_BRIDGE_REQUEST: 'it returned while a call still ran; put await before each call',
+  RUN_SOURCE_TOO_LARGE: 'its code is too long',
+};
+
+/** Returns the reason of a failure of the engine, in words for the author of the program. */
+function reasonOf({ code, message }: { code: string; message: string }): string {
+  if (code === 'SyntaxError') return `its code is no JavaScript: ${message}`;
+  if (message === 'out of memory') return `it takes more than ${LIMITS.memoryMib} MiB of memory`;
+  if (message.startsWith('Continuation') || message.includes('replay'))
+    return 'it did not repeat the calls that it made before it waited, in the same order and with the same arguments';
+  return REASONS[code] ?? message;
+}
+
+function programFailed(reason: string): GatehouseError {
+  return new GatehouseError('program_failed', `The program was ended: ${reason}.`, { details: { reason } });
+}

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Reply, Request } from '../../src/programs/program-messages.ts';
+import { createPrograms, type Programs } from '../../src/programs/program-processes.ts';
+import { sourceOf } from '../../src/programs/program-source.ts';
+import { children } from '../support/children.ts';
+
+/* The processes of programs. The functions here answer the requests of the programs. */
+let programs: Programs;
+beforeEach(() => {
+  programs = createPrograms();
+});
+afterEach(() => programs.close());
+
+type Answer = (request: Request) => Promise<Reply>;
+const nothing: Answer = async () => ({ text: '{"value":null}' });
+
+const run = (code: string, { owner = 'ada', answer = nothing, now = 0 } = {}) =>
+  programs.run({
+    owner,
+    task: { source: sourceOf(code, ['sandbox']), now, state: undefined, answered: [] },
+    signal: new AbortController().signal,
+    answer,
+  });
+const ofPrograms = () =>
+  children().filter(({ flags }) => flags.some((one) => one.includes('program-process')));
+
+test.runIf(process.platform === 'linux')(
+  'a program runs in a process that may read its code and nothing else',
+  async () => {
+    await run('return 1');
+    const [{ flags } = { flags: [] }] = ofPrograms();
+    expect(flags).toContain('--permission');
+    expect(flags).toContain('--disallow-code-generation-from-strings');
+    expect(flags.filter((flag) => /^--allow-(fs-write|child|addons|wasi|net)/.test(flag))).toEqual([]);
+    const readable = flags.flatMap((flag) => flag.match(/^--allow-fs-read=(.*)$/)?.[1] ?? []);
+    expect(readable.filter((path) => !/\/(src|package\.json|node_modules\/run)\/?$/.test(path))).toEqual([]);
+  },
+);
+
+test.runIf(process.platform === 'linux')('a process that is killed fails its program in words', async () => {
+  let calls = 0;
+  const killed = run('await sandbox.write({}); await sandbox.write({}); return 1', {
+    async answer(): Promise<Reply> {
+      calls += 1;
+      if (calls === 2) for (const { pid } of ofPrograms()) process.kill(pid, 'SIGKILL');
+      return { text: '{"value":null}' };
+    },
+  });
+  await expect(killed).rejects.toMatchObject({ code: 'program_failed' });
+  expect(calls).toBe(2);
+  expect(await run('return 2')).toMatchObject({ type: 'ended' });
+});
+
+test('programs of other users run while one user has many', async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const waits: Answer = async () => {
+    await released;
+    return { text: '{"value":null}' };
+  };
+  const many = Array.from({ length: 10 }, () => run('return sandbox.slow()', { answer: waits }));
+  expect(await run('return "other"', { owner: 'grace' })).toMatchObject({ type: 'ended' });
+  release();
+  expect(await Promise.all(many)).toHaveLength(10);
+});
+
+test('a user whose programs wait is refused in words, and other users are not', async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const many = Array.from({ length: 22 }, () =>
+    run('return sandbox.slow()', {
+      async answer() {
+        await released;
+        return { text: '{"value":null}' };
+      },
+    }),
+  );
+  await expect(run('return 1')).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await run('return 1', { owner: 'grace' })).toMatchObject({ type: 'ended' });
+  release();
+  await Promise.all(many);
+});
+
+test('a program that exceeds its processor time is ended in words', async () => {
+  const short = createPrograms({ cpuSeconds: 1 });
+  try {
+    const endless = short.run({
+      owner: 'ada',
+      task: { source: sourceOf('for (;;) await null;', []), now: 0, state: undefined, answered: [] },
+      signal: new AbortController().signal,
+      answer: nothing,
+    });
+    await expect(endless).rejects.toThrow('1 s of processor time');
+  } finally {
+    await short.close();
+  }
+});
+
+test('a program gets its time from the clock of the service', async () => {
+  const now = Date.UTC(2001, 1, 3, 4, 5, 6);
+  expect(await run('return new Date().toISOString().slice(0, 16)', { now })).toMatchObject({
+    text: expect.stringContaining('2001-02-03T04:05'),
+  });
+});
+
+test('a program that does not repeat its calls is refused in words', async () => {
+  const asks: Answer = async ({ argument }) =>
+    argument.includes('"ask"') ? { waits: true } : { text: '{"value":null}' };
+  const code = 'await sandbox.one({ n: 1 }); await sandbox.ask({}); return 1';
+  const waiting = await run(code, { answer: asks });
+  if (waiting.type !== 'waiting') throw new Error('It does not wait.');
+  const source = sourceOf(code, ['sandbox']);
+  const task = {
+    source,
+    now: 0,
+    state: waiting.state.replace(String.raw`n\\\":1`, String.raw`n\\\":2`),
+    answered: waiting.questions.map(({ id }) => id),
+  };
+  expect(task.state).not.toBe(waiting.state);
+  const signal = new AbortController().signal;
+  const changed = programs.run({ owner: 'ada', task, signal, answer: nothing });
+  await expect(changed).rejects.toThrow('did not repeat the calls');
+  const same = { ...task, state: waiting.state };
+  expect(await programs.run({ owner: 'ada', task: same, signal, answer: nothing })).toMatchObject({
+    type: 'ended',
+  });
+});

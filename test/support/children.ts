@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Returns the processes that this one started, on Linux. */
+export function children(): { pid: number; flags: string[] }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        if (!status.includes(`PPid:\t${process.pid}\n`)) return [];
+        return [{ pid: Number(pid), flags: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') }];
+      } catch {
+        // The process ended between the two reads.
+        return [];
+      }
+    });
+}
