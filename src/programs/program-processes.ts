@@ -57,8 +57,14 @@ export function createPrograms(options: Options = {}): Programs {
     if (free) return free;
     if (own.length >= MAX_OF_OWNER) return undefined;
     if (workers.size < MAX_PROCESSES) return start(owner);
-    // An idle process of another owner makes way. Its end calls next().
-    [...workers].find(({ state }) => state === 'free')?.stop('another user needs its place');
+    // The end of a process that stops calls next(), which looks for a place again.
+    if ([...workers].some(({ state }) => state === 'stopping')) return undefined;
+    // A free process of another owner makes way: of an owner without waiting programs, or any when this owner has none.
+    // Otherwise owners with many programs would end the processes of each other all the time.
+    const others = [...workers].filter(({ state }) => state === 'free');
+    const other =
+      others.find((worker) => queue.sizeOf(worker.owner) === 0) ?? (own.length === 0 ? others[0] : undefined);
+    other?.stop('another user needs its place');
     return undefined;
   };
 

@@ -17,24 +17,7 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** Returns the global of a connector: its id with underscores, and one in front where JavaScript needs it. */
-export function globalOf(connectorId: string): string {
-  const name = connectorId.replaceAll('-', '_');
-  return /^[a-z]/.test(name) && !RESERVED.has(name) ? name : `_${name}`;
-}
-
-/**
- * Returns the source that runs a program. It returns JSON text: `value` (JSON text) or `error`, and `logs`. The frame
- * is one line before the code. The code is in a function of its own, so that it may declare a name that a connector has.
- */
-export function sourceOf(code: string, connectorIds: readonly string[]): string {
-  const frame = FRAME.replaceAll(/\s*\n\s*/g, ' ').trim();
-  const globals = ['gatehouse', 'console', ...connectorIds.map(globalOf)].join(', ');
-  const ids = JSON.stringify(connectorIds);
-  const limits = JSON.stringify({ ...IN_WORDS, lines: code.split('\n').length });
-  return `return (${frame})(host, ${limits}, ${ids}, (${globals}) => (async () => {\n${code}\n})());`;
-}
-
+/** The code of the frame, in one line. */
 const FRAME = `
 async (host, limits, connectorIds, program) => {
   const { parse, stringify } = JSON;
@@ -116,4 +99,23 @@ async (host, limits, connectorIds, program) => {
     });
   }
 }
-`;
+`
+  .replaceAll(/\s*\n\s*/g, ' ')
+  .trim();
+
+/** Returns the global of a connector: its id with underscores, and one in front where JavaScript needs it. */
+export function globalOf(connectorId: string): string {
+  const name = connectorId.replaceAll('-', '_');
+  return /^[a-z]/.test(name) && !RESERVED.has(name) ? name : `_${name}`;
+}
+
+/**
+ * Returns the source that runs a program. It returns JSON text: `value` (JSON text) or `error`, and `logs`. The frame
+ * is one line before the code. The code is in a function of its own, so that it may declare a name that a connector has.
+ */
+export function sourceOf(code: string, connectorIds: readonly string[]): string {
+  const globals = ['gatehouse', 'console', ...connectorIds.map(globalOf)].join(', ');
+  const ids = JSON.stringify(connectorIds);
+  const limits = JSON.stringify({ ...IN_WORDS, lines: code.split('\n').length });
+  return `return (${FRAME})(host, ${limits}, ${ids}, (${globals}) => (async () => {\n${code}\n})());`;
+}

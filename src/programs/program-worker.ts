@@ -67,7 +67,7 @@ const IDLE_MS = 30 * SECOND;
 /** Memory of JavaScript in the process. The memory of the program is WebAssembly, and has its own limit. */
 const HEAP_MB = 160;
 /** A lower priority than that of this process, which answers other requests at the same time. */
-const NICE = 15;
+const NICE = 5;
 
 /**
  * Options for the thread of the engine. The package `run` starts it with an empty list of options, which takes all limits away
