@@ -1965,6 +1965,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/search/fruitless": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List searches that led to no execution
+         * @description The last one first. Agents searched for an action at least twice with these words, and ran none within ten minutes. An execution after such a search removes the entry. Entries are stored for 90 days after the last search.
+         */
+        get: operations["listFruitlessSearches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/overview": {
         parameters: {
             query?: never;
@@ -4593,6 +4613,18 @@ export interface components {
              */
             closesAt: string;
         };
+        /** @description A query that led to no execution. */
+        FruitlessSearch: {
+            /** @description The words in lower case, without addresses and words with digits. */
+            query: string;
+            /** @description Searches with these words. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            lastAt: string;
+        };
         /** @description Numbers of things in an environment. */
         Overview: {
             /** @description MCP servers. */
@@ -4661,6 +4693,11 @@ export interface components {
             payloads: "off" | "messages" | "errors" | "all";
             /** @description Days for which inputs and outputs are stored. A change holds for later calls. Default: `7`. */
             payloadDays: number;
+            /**
+             * @description Whether the search of actions ranks by the executions that followed earlier searches, and counts them. Default: `"on"`.
+             * @enum {string}
+             */
+            searchLearning: "on" | "off";
             /** @description Name, logo and colour of the application. Default: `{}`. */
             branding: {
                 /** @description Name of the application. */
@@ -10281,6 +10318,38 @@ export interface operations {
             };
         };
     };
+    listFruitlessSearches: {
+        parameters: {
+            query?: {
+                /** @description Records in a page. */
+                limit?: number;
+                /** @description Records to skip. */
+                offset?: number;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of queries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records of this page. */
+                        data: components["schemas"]["FruitlessSearch"][];
+                        /** @description Position of this page in the list. */
+                        pagination: components["schemas"]["Pagination"];
+                    };
+                };
+            };
+        };
+    };
     getOverview: {
         parameters: {
             query?: never;
@@ -10361,6 +10430,11 @@ export interface operations {
                     payloads?: "off" | "messages" | "errors" | "all";
                     /** @description Days for which inputs and outputs are stored. A change holds for later calls. */
                     payloadDays?: number;
+                    /**
+                     * @description Whether the search of actions ranks by the executions that followed earlier searches, and counts them.
+                     * @enum {string}
+                     */
+                    searchLearning?: "on" | "off";
                     /** @description An https address; null stops the events. They are signed like all deliveries. */
                     eventsAddress?: string | null;
                 };
@@ -10406,6 +10480,12 @@ export interface operations {
                          * @default 7
                          */
                         payloadDays: number;
+                        /**
+                         * @description Whether the search of actions ranks by the executions that followed earlier searches, and counts them.
+                         * @default on
+                         * @enum {string}
+                         */
+                        searchLearning: "on" | "off";
                         /**
                          * @description Name, logo and colour of the application.
                          * @default {}

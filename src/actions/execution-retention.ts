@@ -1,3 +1,5 @@
+import { FRUITLESS_TTL_MS } from './fruitless-searches.ts';
+import { LEARNED_TTL_MS } from './learned-words.ts';
 import { CIRCUITS_TTL_MS } from './circuit-rows.ts';
 import { sql } from 'kysely';
 import { deleteExpiredFiles } from '../files/delete-files.ts';
@@ -47,6 +49,14 @@ const EXPIRIES: Expiry[] = [
   { table: 'call_windows', key: ['window_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'circuits', key: ['circuit_id'], column: 'failed_at', ttlMs: CIRCUITS_TTL_MS },
   { table: 'programs', key: ['program_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'searches', key: ['search_id'], column: 'at', ttlMs: DAY },
+  {
+    table: 'search_words',
+    key: ['environment', 'word', 'connector_id', 'action_id', 'contributor', 'day'],
+    column: 'day',
+    ttlMs: LEARNED_TTL_MS,
+  },
+  { table: 'fruitless_searches', key: ['search_id'], column: 'last_at', ttlMs: FRUITLESS_TTL_MS },
   { table: 'changes', key: ['change_id'], column: 'at', ttlMs: CHANGES_TTL_MS },
   { table: 'spent_tokens', key: ['token_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'oauth_states', key: ['state_hash'], column: 'expires_at', ttlMs: 0 },
@@ -56,7 +66,7 @@ const EXPIRIES: Expiry[] = [
 
 /**
  * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results,
- * programs that waited, confirmation tokens, counts of budgets, circuits, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
+ * programs that waited, confirmation tokens, counts of budgets, circuits, searches and what they taught, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

@@ -72,17 +72,6 @@ export interface Circuit {
   openSeconds: number;
 }
 
-/** An action of an account whose calls are stopped. */
-export interface OpenCircuit {
-  connectorId: string;
-  actionId: string;
-  credentialId: string | null;
-  userId: string | null;
-  failures: number;
-  failedAt: string;
-  closesAt: string;
-}
-
 /** A limit of calls in a window that slides. */
 export interface Budget {
   per: 'server' | 'user' | 'connector' | 'action';
@@ -278,6 +267,7 @@ export interface SettingsRecord {
   redirectUris: string[];
   payloads: 'off' | 'messages' | 'errors' | 'all';
   payloadDays: number;
+  searchLearning: 'on' | 'off';
   eventsAddress: string | null;
   eventsSubscriptionId?: string;
 }

@@ -3,6 +3,7 @@ import {
   IconHistory,
   IconHome,
   IconKey,
+  IconMessageReport,
   IconPlayerPlay,
   IconPlug,
   IconRoute,
@@ -63,6 +64,10 @@ export const PLACES: { path: string; page: ComponentType }[] = [
     path: '/webhooks/:subscriptionId',
     page: lazy(async () => ({ default: (await import('./pages/webhook-page.tsx')).WebhookPage })),
   },
+  {
+    path: '/feedback',
+    page: lazy(async () => ({ default: (await import('./pages/feedback.tsx')).Feedback })),
+  },
   { path: '/keys', page: lazy(async () => ({ default: (await import('./pages/keys.tsx')).Keys })) },
   {
     path: '/settings',
@@ -121,6 +126,7 @@ export const PLACES: { path: string; page: ComponentType }[] = [
 export const AREAS: readonly Area[] = [
   { to: '/', label: 'Start', icon: IconHome },
   { to: '/executions', label: 'Executions', icon: IconActivity },
+  { to: '/feedback', label: 'Feedback', icon: IconMessageReport },
   { to: '/servers', label: 'Servers', icon: IconServer2 },
   { to: '/users', label: 'Users', icon: IconUsers, also: ['/accounts'] },
   {

@@ -31,6 +31,7 @@ type Kind =
   | 'ech'
   | 'rep'
   | 'cir'
+  | 'sea'
   | 'wf'
   | 'ins'
   | 'run'

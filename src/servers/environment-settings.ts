@@ -44,6 +44,8 @@ export const settingsSchema = z.strictObject({
     .min(1, 'must be a whole number from 1 to 90')
     .max(90, 'must be a whole number from 1 to 90')
     .default(7),
+  /** Whether the search of actions counts which executions follow its words, and ranks by these counts. */
+  searchLearning: z.enum(['on', 'off']).default('on'),
   /** The operator's application as the connect page shows it. */
   branding: z
     .strictObject({

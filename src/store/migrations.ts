@@ -35,6 +35,7 @@ import { programs } from './migration-programs.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
+import { searches } from './migration-searches.ts';
 import { largeResults, searchDocuments, searchInMemory } from './migration-results.ts';
 import { wrappedKeys } from './migration-wrapped-keys.ts';
 
@@ -94,4 +95,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'duplicate guards', up: duplicateGuards },
   { name: 'circuits', up: circuits },
   { name: 'programs', up: programs },
+  { name: 'searches', up: searches },
 ];

@@ -31,6 +31,45 @@ export interface AgentTables {
     /** When a trial call that has not ended is given up; null without one. */
     trial_until: number | null;
   };
+  /** Searches of actions that wait for executions. */
+  searches: {
+    search_id: string;
+    environment: Environment;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    at: number;
+    /** See actions/query-text.ts. */
+    query: string;
+    /** JSON: the words of each step of the query. */
+    words: string;
+    /** JSON: the step of each found action, by its name. */
+    hits: string;
+    /** Executions up to this time have been counted. */
+    read_until: number;
+    /** 1: an execution followed. */
+    followed: number;
+  };
+  /** How often executions followed a word. */
+  search_words: {
+    environment: Environment;
+    word: string;
+    connector_id: string;
+    action_id: string;
+    /** Keyed hash of the user. */
+    contributor: string;
+    /** Begin of the day, epoch ms. */
+    day: number;
+    count: number;
+  };
+  /** Queries that no execution followed. */
+  fruitless_searches: {
+    search_id: string;
+    environment: Environment;
+    query: string;
+    count: number;
+    last_at: number;
+  };
   /** Problems that agents reported. */
   problem_reports: {
     report_id: string;

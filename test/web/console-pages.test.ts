@@ -10,6 +10,7 @@ import {
 } from '../support/console.ts';
 import { seedConsole, type ConsoleSeed } from '../support/console-seed.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { HAS_BROWSER } from '../support/web.ts';
 
@@ -134,6 +135,20 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await page
       .getByText('after 10 failed calls in a row, an action of an account is stopped for 60 s')
       .waitFor();
+  });
+
+  test('Feedback: reports of agents stand next to searches that led to no call', async () => {
+    const { body } = await service.call('GET', `/api/servers/${seed.serverId}`);
+    await service.call('PUT', `/api/servers/${seed.serverId}`, { body: { enabled: true } });
+    const accessUrl = String(Object(body).accessUrl);
+    await rpc(accessUrl, 'tools/call', {
+      name: 'report_problem_svc',
+      arguments: { message: 'The order was not found.', tool: 'sandbox.get_order' },
+    });
+    await go('/feedback');
+    await page.getByText('The order was not found.').waitFor();
+    await page.getByText('No such search').waitFor();
+    expect(await page.getByRole('row').filter({ hasText: 'sandbox.get_order' }).count()).toBe(1);
   });
 
   test('Executions: a failed call leads to its account, its server and who decided', async () => {

@@ -151,6 +151,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
           <Browsers shown={shown} change={change} fault={faultIn(act.error)} />
           <Events shown={shown} change={change} fault={faultIn(act.error)} />
           <Payloads shown={shown} change={change} fault={faultIn(act.error)} />
+          <SearchLearning shown={shown} change={change} fault={faultIn(act.error)} />
           {act.isError && <ErrorNotice title="The settings were not saved" error={act.error} />}
           {mayWrite && (
             <Group>
@@ -281,6 +282,27 @@ function Payloads({ shown, change, fault }: PartProps) {
           error={fault('payloadDays')}
         />
       </Stack>
+    </Section>
+  );
+}
+
+function SearchLearning({ shown, change }: PartProps) {
+  return (
+    <Section title="Search of actions">
+      <Choice
+        label="Learn from calls"
+        description="The search ranks an action higher for words that calls of it followed. Counts are kept for 90 days."
+      >
+        <SegmentedControl
+          aria-label="Learn from calls"
+          value={shown.searchLearning}
+          onChange={(value) => change({ searchLearning: value === 'off' ? 'off' : 'on' })}
+          data={[
+            { value: 'on', label: 'On' },
+            { value: 'off', label: 'Off' },
+          ]}
+        />
+      </Choice>
     </Section>
   );
 }

@@ -36,6 +36,7 @@ export const settingsBody = z.strictObject({
   branding: settingsSchema.shape.branding.unwrap().optional(),
   payloads: settingsSchema.shape.payloads.unwrap().optional(),
   payloadDays: settingsSchema.shape.payloadDays.unwrap().optional(),
+  searchLearning: settingsSchema.shape.searchLearning.unwrap().optional(),
   eventsAddress: z.string().min(1).nullable().optional().meta({
     description: 'An https address; null stops the events. They are signed like all deliveries.',
   }),

@@ -10,6 +10,7 @@ import * as custom from './custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
+import { listFruitlessSearchesRoute } from './fruitless-route.ts';
 import { listOpenCircuitsRoute } from './circuit-routes.ts';
 import { listProblemReportsRoute } from './problem-report-routes.ts';
 import { summarizeExecutionsRoute } from './execution-summary-route.ts';
@@ -178,6 +179,7 @@ export const ROUTES: Route[] = [
   executions.getExecutionRoute,
   listProblemReportsRoute,
   listOpenCircuitsRoute,
+  listFruitlessSearchesRoute,
   getOverviewRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

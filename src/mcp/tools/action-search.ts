@@ -6,6 +6,7 @@ import { buildIndex, fieldsOf, traitsOf, type ActionIndex } from './action-index
 import { namedApps, type App } from './named-apps.ts';
 import { conceptTerm } from './language.ts';
 import { readQuery, type Step } from './query.ts';
+import { parseText } from './vocabulary.ts';
 
 /** An action that a search found. */
 export interface Hit {
@@ -20,6 +21,11 @@ interface Search {
   limit: number;
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: ReadonlySet<string>;
+  /**
+   * Gets the words of each step before the actions are ranked. Returns which of them stand for which action, by its name
+   * `connector.action`.
+   */
+  learned?: (steps: readonly (readonly string[])[]) => Promise<ReadonlyMap<string, ReadonlySet<string>>>;
 }
 
 /** Returns the best actions for a query among the allowed ones, best first. */
@@ -42,6 +48,12 @@ const UNASKED_WORK = 0.85;
 /** Reading one record needs its id, which a step without a number does not have. */
 const LIST_FACTOR = 1.1;
 const CONNECTED_FACTOR = 1.05;
+/** Largest bonus for an action that executions followed after all words of the step. */
+const LEARNED_FACTOR = 0.6;
+/** Rank of an action without a word of the step that executions followed, relative to the best one. */
+const LEARNED_RANK = 0.8;
+/** Share of the words that finds such an action. */
+const LEARNED_SHARE = 0.5;
 
 /** Kinds of work that ask for the same group of actions. */
 const GROUPS = [
@@ -88,9 +100,15 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     const steps = readQuery(search.query, built.known);
     const among = search.allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined);
     const named = steps.map(({ words }) => namedApps(words, built.apps));
-    const lists = steps.map((step, at) =>
-      ranked(built, { step, among, favoured: favouredBy(named, at), connected: search.connected }),
-    );
+    const words = steps.length > 0 ? steps.map(({ content }) => content) : [parseText(search.query).stems];
+    const learned = (await search.learned?.(words)) ?? new Map<string, ReadonlySet<string>>();
+    const lists = words.map((content, at) => {
+      const step = steps[at];
+      const scored = step
+        ? ranked(built, { step, among, favoured: favouredBy(named, at), connected: search.connected })
+        : [];
+      return byExperience(scored, { content, learned, allowed: search.allowed });
+    });
     return interleaved(lists, search.limit);
   };
 }
@@ -109,7 +127,7 @@ function ranked(
     favoured: ReadonlyMap<number, number>;
     connected: ReadonlySet<string> | undefined;
   },
-): Action[] {
+): Scored[] {
   const terms = step.terms.map(({ term, group, weight }) => ({
     term,
     group,
@@ -122,6 +140,45 @@ function ranked(
       const action = actions[id];
       return action ? [{ action, score: score * fit(action, step, wanted) * bonus(action, connected) }] : [];
     })
+    .sort((a, b) => b.score - a.score);
+}
+
+interface Scored {
+  action: Action;
+  score: number;
+}
+
+/**
+ * Returns the actions by their scores and by the executions that followed the same words earlier. It adds only allowed
+ * actions.
+ */
+function byExperience(
+  scored: readonly Scored[],
+  {
+    content,
+    learned,
+    allowed,
+  }: {
+    content: readonly string[];
+    learned: ReadonlyMap<string, ReadonlySet<string>>;
+    allowed: readonly Action[];
+  },
+): Action[] {
+  if (learned.size === 0) return scored.map(({ action }) => action);
+  const shareOf = ({ connectorId, actionId }: Action) => {
+    const words = learned.get(`${connectorId}.${actionId}`);
+    return words ? content.filter((word) => words.has(word)).length / Math.max(1, content.length) : 0;
+  };
+  const found = new Set(scored.map(({ action }) => action));
+  const best = scored[0]?.score ?? 1;
+  const further = allowed
+    .map((action) => ({ action, share: found.has(action) ? 0 : shareOf(action) }))
+    .filter(({ share }) => share >= LEARNED_SHARE)
+    .map(({ action, share }) => ({ action, score: best * share * LEARNED_RANK }));
+  return [
+    ...scored.map(({ action, score }) => ({ action, score: score * (1 + LEARNED_FACTOR * shareOf(action)) })),
+    ...further,
+  ]
     .sort((a, b) => b.score - a.score)
     .map(({ action }) => action);
 }

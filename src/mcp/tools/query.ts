@@ -15,6 +15,8 @@ export interface Step {
   terms: WantedTerm[];
   /** Stems and concepts of all words, which may name an app. */
   words: ReadonlySet<string>;
+  /** Stems of the words with a meaning of their own. */
+  content: readonly string[];
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
   /** Whether it only reads, because it negates: `invoices that are not paid`. */
@@ -299,6 +301,7 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
   return {
     terms,
     words,
+    content: [...new Set(roles.flatMap((role) => (role.empty ? [] : role.words)))],
     works: new Set(works),
     reads: works.length === 0 && negates,
     hasThing: hasThing(weighted),

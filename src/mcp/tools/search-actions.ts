@@ -8,6 +8,7 @@ import { connectedTo, connectorOf, exampleIn, isConnected, lineOf } from './acti
 import type { Hit } from './action-search.ts';
 import { compactSchema } from './compact-schema.ts';
 import { tool } from './define-tool.ts';
+import { openExperience } from './search-experience.ts';
 import type { ToolScope } from './tool.ts';
 import { visibleConnector } from './visible-names.ts';
 import type { VisibleConnector } from './visible-types.ts';
@@ -45,7 +46,15 @@ export const searchActionsTool = tool({
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
     const connected = await connectedTo(scope);
-    const hits = await scope.searchActions(scope.grant.environment, { query, allowed, limit, connected });
+    const experience = await openExperience(scope, query);
+    const hits = await scope.searchActions(scope.grant.environment, {
+      query,
+      allowed,
+      limit,
+      connected,
+      learned: experience?.learned,
+    });
+    await experience?.note(hits);
     if (hits.length === 0) return { actions: [], ...nearestConnectors(among, { query, connected }) };
     return {
       actions: hits.map((hit, at) => hitOf(scope, hit, { connected, isFull: at < FULL_HITS })),
