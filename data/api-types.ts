@@ -1925,6 +1925,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/executions/{executionId}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a call
+         * @description Runs the inverse of a call once, with the account of the call, within 24 hours. `x-svc-userid` limits it to calls of that user.
+         */
+        post: operations["undoExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reports": {
         parameters: {
             query?: never;
@@ -2253,7 +2273,7 @@ export interface components {
              * @description Stable code of the error.
              * @enum {string}
              */
-            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
+            code: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "undo_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "already_undone" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
             /** @description Id of the request, as in the logs. */
             requestId: string;
             /** @description Further facts about the error. */
@@ -2654,6 +2674,16 @@ export interface components {
             pagination?: components["schemas"]["Pagination"];
             /** @description Members of `fields` that no record has. */
             unmatchedFields?: string[];
+            /** @description How the call is undone, where its connector names an inverse. */
+            undo?: {
+                /** @description Token for the tool `undo_action_svc`, for the same user and server. */
+                undoToken: string;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
+                expiresAt: string;
+            };
             /** @description Parts of the request that had one meaning and were corrected; absent without any. */
             corrections?: {
                 /** @description Place in the request, dotted; `path.` begins an id of the path. */
@@ -4477,6 +4507,10 @@ export interface components {
             durationMs: number;
             /** @description Program of `run_code_svc` that made the call; null for other calls. */
             programId: string | null;
+            /** @description The execution that this one undoes; null for other calls. */
+            undoOf: string | null;
+            /** @description The execution that undid this one; null while it is not undone. */
+            undoneBy: string | null;
         };
         /** @description Counts of executions by hour. */
         ExecutionSummary: {
@@ -4550,6 +4584,10 @@ export interface components {
             durationMs: number;
             /** @description Program of `run_code_svc` that made the call; null for other calls. */
             programId: string | null;
+            /** @description The execution that this one undoes; null for other calls. */
+            undoOf: string | null;
+            /** @description The execution that undid this one; null while it is not undone. */
+            undoneBy: string | null;
             /** @description The requests to the app, where there were several: repetitions, further reads and steps. At most 100. */
             attempts: {
                 /** @description Id of an action of the connector. */
@@ -4563,10 +4601,19 @@ export interface components {
                 /** @description Duration in milliseconds. */
                 durationMs: number;
             }[];
+            /** @description End of the time in which the call can be undone, ISO 8601 in UTC; null where it cannot. */
+            undoExpiresAt: string | null;
             /** @description Input of the call. */
             input?: unknown;
             /** @description Result of the step, without secrets. */
             output?: unknown;
+        };
+        /** @description Result of an undo. */
+        UndoResult: {
+            /** @description Records of this page. */
+            data: unknown;
+            /** @description The execution that this one undoes; null for other calls. */
+            undoOf: string;
         };
         /** @description A problem that an agent reported. */
         ProblemReport: {
@@ -6226,6 +6273,16 @@ export interface operations {
                             pagination?: components["schemas"]["Pagination"];
                             /** @description Members of `fields` that no record has. */
                             unmatchedFields?: string[];
+                            /** @description How the call is undone, where its connector names an inverse. */
+                            undo?: {
+                                /** @description Token for the tool `undo_action_svc`, for the same user and server. */
+                                undoToken: string;
+                                /**
+                                 * Format: date-time
+                                 * @description ISO 8601, UTC
+                                 */
+                                expiresAt: string;
+                            };
                             /** @description Whether this repeats the first answer. */
                             replayed?: boolean;
                             /** @description Sentence that names the fault and its fix. */
@@ -6234,7 +6291,7 @@ export interface operations {
                              * @description Stable code of the error.
                              * @enum {string}
                              */
-                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
+                            code?: "invalid_request" | "api_version_missing" | "api_version_unsupported" | "user_id_missing" | "request_meta_invalid" | "request_state_invalid" | "header_mismatch" | "client_capability_missing" | "protocol_version_unsupported" | "redirect_not_allowed" | "oauth_state_invalid" | "unauthorized" | "token_expired" | "restricted" | "forbidden" | "not_found" | "method_not_found" | "server_not_found" | "user_not_found" | "connector_not_found" | "connector_version_not_found" | "action_not_found" | "credential_not_found" | "subscription_not_found" | "delivery_not_found" | "oauth_app_not_found" | "connect_session_taken" | "connect_session_not_found" | "connect_session_expired" | "key_not_found" | "file_not_found" | "record_not_found" | "field_mapping_not_found" | "workflow_not_found" | "workflow_version_not_found" | "starter_not_found" | "installation_not_found" | "run_not_found" | "program_not_found" | "execution_not_found" | "undo_not_found" | "session_not_found" | "method_not_allowed" | "not_acceptable" | "limit_reached" | "connector_exists" | "breaking_changes" | "server_exists" | "key_exists" | "key_rotating" | "environment_key" | "user_exists" | "subscription_exists" | "subscription_disabled" | "workflow_exists" | "installation_exists" | "run_ended" | "program_not_waiting" | "run_not_failed" | "installation_disabled" | "credential_required" | "credential_ambiguous" | "credential_conflict" | "oauth_app_missing" | "credential_invalid" | "idempotency_conflict" | "idempotency_in_progress" | "already_undone" | "possible_duplicate" | "confirmation_too_large" | "confirmation_required" | "definition_changed" | "confirmation_declined" | "url_elicitation_required" | "input_required" | "payload_too_large" | "unsupported_media_type" | "program_failed" | "expression_failed" | "upstream_rejected" | "rate_limited" | "upstream_rate_limited" | "budget_exceeded" | "internal" | "upstream_failed" | "upstream_too_large" | "unavailable" | "circuit_open" | "upstream_timeout";
                             /** @description Id of the request, as in the logs. */
                             requestId?: string;
                             /** @description Further facts about the error. */
@@ -10248,6 +10305,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExecutionDetails"];
+                };
+            };
+        };
+    };
+    undoExecution: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Version of the API. */
+                "x-api-version"?: "2025-09";
+                /** @description The end user whose data is read. Data of other users is not found. */
+                "x-svc-userid"?: string;
+            };
+            path: {
+                /** @description Id of an execution. */
+                executionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The call is undone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoResult"];
                 };
             };
         };

@@ -76,7 +76,7 @@ export function isGuarded({ definition }: Action, effect: Effect): boolean {
 export async function runGuarded<Result extends { data: Json }>(
   context: GuardContext,
   write: GuardedWrite,
-  run: () => Promise<Result>,
+  run: (claimKey: string) => Promise<Result>,
 ): Promise<Result> {
   const { guard, executionId } = write;
   const keyHash = await hashOf(context, write);
@@ -105,7 +105,7 @@ export async function runGuarded<Result extends { data: Json }>(
   };
   const release = async () => held && releaseClaim(context, held);
   try {
-    const result = await run();
+    const result = await run(keyHash);
     if (isUnfinished(write.action, result.data)) await release();
     else await store(recordIn(result.data));
     return result;
@@ -184,4 +184,30 @@ function duplicate(
       ...(outcome ? { outcome } : {}),
     },
   });
+}
+
+/** Frees the claim of a write that was undone, unless a later write has it. */
+export async function freeUndone(
+  { db, keys, log }: GuardContext,
+  { claimKey, executionId }: { claimKey: string; executionId: string },
+): Promise<void> {
+  try {
+    const row = await db
+      .selectFrom('idempotency')
+      .selectAll()
+      .where('key_hash', '=', claimKey)
+      .executeTakeFirst();
+    if (!row) return;
+    const earlier = keys.openJson(facts, row.body ?? '', boundTo('idempotency.body', row));
+    if (earlier.executionId !== executionId) return;
+    await db
+      .deleteFrom('idempotency')
+      .where('key_hash', '=', claimKey)
+      .where('state', '=', row.state)
+      .where('lease_until', '=', row.lease_until)
+      .execute();
+  } catch (error) {
+    // The undo took effect. The claim expires after ten minutes.
+    log.error({ err: error }, 'guard of an undone write not freed');
+  }
 }

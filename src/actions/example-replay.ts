@@ -7,9 +7,10 @@ import { checkEntered } from '../credentials/derived.ts';
 import { storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/sealed-values.ts';
 import type { Fault } from '../lib/errors.ts';
-import { isJsonObject, asJson, type Json } from '../lib/json.ts';
+import { isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
+import { inverseOf } from './inverse.ts';
 import { bodyOf, callExample, loaded, lowerCase, type Outcome } from './example-call.ts';
 
 /**
@@ -40,7 +41,12 @@ export async function replayExample(
   for (const { url } of reads) faults.push({ field: 'reads', rule: `${url} is not read` });
   if (sent.length > 1)
     faults.push({ field: 'input', rule: `needs ${sent.length} calls; ask for a smaller page` });
-  return [...faults, ...outcomeFaults(outcome, example), ...schemaFaults(outcome, action)];
+  return [
+    ...faults,
+    ...outcomeFaults(outcome, example),
+    ...schemaFaults(outcome, action),
+    ...undoFaults(outcome, { connector, action, input }),
+  ];
 }
 
 /** Returns the credential that an example names, or its faults. Undefined for schemes without one. */
@@ -182,6 +188,16 @@ function schemaFaults(outcome: Outcome, action: Action): Fault[] {
     field: field === '(whole)' ? 'output' : `output.${field}`,
     rule: `does not fit response.schema: ${rule}`,
   }));
+}
+
+/** Returns the faults of the call that would undo the one of the example. */
+function undoFaults(
+  outcome: Outcome,
+  { connector, action, input }: { connector: Connector; action: Action; input: JsonObject },
+): Fault[] {
+  if ('error' in outcome) return [];
+  const inverse = inverseOf(connector, action, { input, result: outcome.value });
+  return (inverse?.faults ?? []).map(({ field, rule }) => ({ field: `undo.input.${field}`, rule }));
 }
 
 const MAX_SHOWN = 600;

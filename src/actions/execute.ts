@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, Connector } from '../connectors/catalog.ts';
+import type { Action } from '../connectors/catalog.ts';
 import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
@@ -8,7 +8,7 @@ import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { openCredential } from '../credentials/sealed-values.ts';
 import { judgeFailure } from '../credentials/refusal.ts';
-import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
@@ -20,6 +20,8 @@ import { secretValues } from '../upstream/authentication.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
+import { accountKey } from './list-account.ts';
+import type { Confirm } from './agreement.ts';
 import { assertEffect, findAllowed } from './find-allowed.ts';
 import { countInBudgets } from './budgets.ts';
 import { isDenial, outcomeOf } from './call-outcome.ts';
@@ -29,7 +31,8 @@ import { isGuarded, runGuarded, type GuardedWrite, type WriteGuard } from './dup
 import { runOnce } from './idempotency.ts';
 import { payloadOf } from './payloads.ts';
 import type { ProgramCall } from './program-call.ts';
-import { projectFields } from './projection.ts';
+import { selected } from './projection.ts';
+import { offerUndo, runUndo, type Undo, type UndoOffer } from './undo.ts';
 import { assertReads, completed, withFilled, type Denies } from './reads.ts';
 import { afterSteps } from './follow-up-steps.ts';
 import { readList, readValue, splitWindow } from './read-results.ts';
@@ -72,32 +75,20 @@ export interface ExecuteRequest extends Notices {
   trace?: TraceHeaders | undefined;
   /** The client's answers to the questions of an earlier answer: see UpstreamCall. */
   answers?: JsonObject | undefined;
+  /** The call that this one undoes. */
+  undo?: Undo | undefined;
   /** See UpstreamCall. */
   following?: Following | undefined;
   /** The program that makes the call. */
   program?: ProgramCall | undefined;
 }
 
-/** A call that the restrictions allow after its user has agreed. */
-export interface Question {
-  connector: Connector;
-  action: Action;
-  input: JsonObject;
-  /** The effect of this call, by its input. */
-  effect: Effect;
-  credential: Credential | undefined;
-}
-
-/**
- * Returns after the user has agreed.
- * @throws GatehouseError `confirmation_required`, `confirmation_declined`, `confirmation_too_large`
- */
-export type Confirm = (question: Question) => Promise<void>;
-
 /** The result of an action. `data` is the value, or the page of a list action, which also has `pagination`. */
 export interface ExecuteResult {
   data: Json;
   pagination?: { hasMore: boolean; nextOffset?: number };
+  /** Set when the call can be undone. */
+  undo?: UndoOffer;
   /** Requested fields that no part of the result has, perhaps misspelt. */
   unmatchedFields?: string[];
   /** Set when this is the stored first answer of an Idempotency-Key. */
@@ -112,6 +103,7 @@ export type ExecuteContext = Pick<
   | 'log'
   | 'telemetry'
   | 'keys'
+  | 'hashKey'
   | 'catalog'
   | 'outbound'
   | 'throttle'
@@ -125,6 +117,8 @@ export type ExecuteContext = Pick<
 /** Facts of a run so far, for its record. */
 interface Facts {
   executionId: string;
+  /** The claim of the call in the guard of repeated writes. */
+  claimKey?: string;
   action?: Action;
   /** Returns the secret values of the credential that the call used. */
   secretsUsed?: () => readonly Secret[];
@@ -164,15 +158,6 @@ async function recorded(context: ExecuteContext, request: ExecuteRequest): Promi
     await recordEnd(publicError(thrown));
     throw thrown;
   }
-}
-
-/**
- * Returns the result with the requested fields. The result stored for an Idempotency-Key stays whole, because a
- * repetition may request other fields.
- */
-function selected(result: ExecuteResult, fields: readonly string[]): ExecuteResult {
-  const { value, unmatched } = projectFields(result.data, fields);
-  return { ...result, data: value, ...(unmatched.length > 0 ? { unmatchedFields: unmatched } : {}) };
 }
 
 async function run(context: ExecuteContext, request: ExecuteRequest, facts: Facts): Promise<ExecuteResult> {
@@ -223,8 +208,20 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
   if (call.action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
   const perform = () => callThirdParty(context, request, { call, facts });
+  if (request.undo) {
+    const { undo } = request;
+    return runUndo(
+      context,
+      { undo, repeatable: isRepeatable(call), executionId: facts.executionId },
+      perform,
+    );
+  }
   const guarded = guardedWrite(request, { action, effect, facts });
-  return guarded ? runGuarded(context, guarded, perform) : perform();
+  if (!guarded) return perform();
+  return runGuarded(context, guarded, (claimKey) => {
+    facts.claimKey = claimKey;
+    return perform();
+  });
 }
 
 /** Returns the write that the guard of the server may hold; undefined for a call that it lets run. */
@@ -327,7 +324,9 @@ async function send(
     const startedAt = context.clock.now();
     const filled = { ...call, input: await withFilled(context, call, denies) };
     const value = await readValue(context, filled, onStatus);
-    return { data: after ? await afterSteps(context, filled, { value, denies, startedAt }) : value };
+    const data = after ? await afterSteps(context, filled, { value, denies, startedAt }) : value;
+    const undo = request.undo ? undefined : await offered(context, request, { call, facts, result: data });
+    return { data, ...(undo ? { undo } : {}) };
   }
   const { window, input } = splitWindow(call.action, call.input);
   const listed = { ...call, input: await withFilled(context, { ...call, input }, denies) };
@@ -339,15 +338,18 @@ async function send(
   };
 }
 
-/**
- * Returns the key of a list's stored positions. They hold for one account: the key changes with the account, not with
- * its tokens.
- */
-function accountKey(credential: Credential | undefined): string {
-  if (!credential) return '';
-  return holdsTokens(credential)
-    ? `${credential.credentialId} ${credential.account?.id ?? ''}`
-    : credential.sealed;
+/** Returns how the caller can undo a call that succeeded; undefined where its file names no inverse. */
+function offered(
+  context: ExecuteContext,
+  { environment, server, userId }: ExecuteRequest,
+  { call, facts, result }: { call: UpstreamCall; facts: Facts; result: Json },
+): Promise<UndoOffer | undefined> {
+  const { connector, action, input } = call;
+  const { executionId, claimKey, credential } = facts;
+  const { serverId } = server ?? {};
+  const credentialId = credential?.credentialId;
+  const parties = { executionId, environment, serverId, userId, credentialId, claimKey };
+  return offerUndo(context, { connector, action, input, result, parties });
 }
 
 function statusIn({ details }: GatehouseError): number | undefined {
@@ -386,6 +388,7 @@ async function record(
     durationMs,
     attempts: facts.attempts,
     programId: request.program?.programId,
+    undoOf: request.undo?.executionId,
   };
   const { environment, connectorId, actionId } = request;
   countAction(telemetry, facts.action ?? catalog.action(environment, connectorId, actionId), execution);

@@ -43,6 +43,7 @@ const EXPIRIES: Expiry[] = [
   },
   { table: 'problem_reports', key: ['report_id'], column: 'at', ttlMs: EXECUTIONS_TTL_MS },
   { table: 'execution_payloads', key: ['execution_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'undos', key: ['execution_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'idempotency', key: ['key_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'page_positions', key: ['list_hash', 'item_offset'], column: 'expires_at', ttlMs: 0 },
   { table: 'results', key: ['result_id'], column: 'expires_at', ttlMs: 0 },
@@ -65,8 +66,9 @@ const EXPIRIES: Expiry[] = [
 ];
 
 /**
- * Deletes expired rows: executions, their chains and payloads, problem reports, answers of idempotency keys, positions in lists, large results,
- * programs that waited, confirmation tokens, counts of budgets, circuits, searches and what they taught, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
+ * Deletes expired rows: executions, their chains and payloads, problem reports, undos, answers of idempotency keys, positions
+ * in lists, large results, programs that waited, confirmation tokens, counts of budgets, circuits, searches and what they
+ * taught, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

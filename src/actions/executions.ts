@@ -38,6 +38,8 @@ export interface Execution {
   attempts: readonly Attempt[];
   /** The program that made the call. */
   programId?: string | undefined;
+  /** The execution that this one undoes. */
+  undoOf?: string | undefined;
 }
 
 /**
@@ -222,6 +224,7 @@ function toRow(execution: Execution, now: number): Row {
     duration_ms: Math.round(execution.durationMs),
     attempts: attemptsText(execution.attempts),
     program_id: execution.programId ?? null,
+    undo_of: execution.undoOf ?? null,
   };
 }
 
@@ -376,4 +379,21 @@ export async function findExecution(
     .where('execution_id', '=', executionId)
     .where('environment', '=', environment)
     .executeTakeFirst();
+}
+
+/** Returns the executions that undid these, by the id of the undone one. */
+export async function undoneBy(
+  db: DbOrTx,
+  environment: Environment,
+  executionIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (executionIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('executions')
+    .select(['execution_id', 'undo_of'])
+    .where('undo_of', 'in', executionIds)
+    .where('environment', '=', environment)
+    .where('outcome', '=', 'succeeded')
+    .execute();
+  return new Map(rows.map((row) => [row.undo_of ?? '', row.execution_id]));
 }

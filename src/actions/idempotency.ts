@@ -35,6 +35,7 @@ export interface IdempotentCall {
 const result = z.object({
   data: z.json(),
   pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }).optional(),
+  undo: z.object({ undoToken: z.string(), expiresAt: z.string() }).optional(),
 });
 type Result = z.infer<typeof result>;
 const answer = z.union([

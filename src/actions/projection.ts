@@ -15,6 +15,18 @@ export const fieldsSchema = z
   .min(1, 'must name at least one field')
   .max(MAX_FIELDS, `must name at most ${MAX_FIELDS} fields`);
 
+/**
+ * Returns a result with the requested fields. A result stored for an Idempotency-Key stays whole, because a repetition
+ * may request other fields.
+ */
+export function selected<Result extends { data: Json }>(
+  result: Result,
+  fields: readonly string[],
+): Result & { unmatchedFields?: string[] } {
+  const { value, unmatched } = projectFields(result.data, fields);
+  return { ...result, data: value, ...(unmatched.length > 0 ? { unmatchedFields: unmatched } : {}) };
+}
+
 interface Wanted {
   /** Whether the path itself is requested, with all members below it. */
   whole: boolean;

@@ -160,15 +160,24 @@ export function readCall(
   { read, names }: { read: EachRead; names: JsonObject },
 ): UpstreamCall {
   const { connector, credential, files, signal, trace, onAttempt } = call;
-  const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
-  const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
-  const input = Object.fromEntries(
-    Object.entries(filled).map(([name, value]) => [name, asTyped(action, name, value)]),
-  );
+  const input = filledCall(action, read, names);
   const faults = checkInput(action, input);
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${action.actionId}, which is read for this,`);
   return { connector, action, credential, files, input, signal, trace, onAttempt };
+}
+
+/** Returns the input of a call that a file makes, with the values of `names`. A member without a value is left out. */
+export function filledCall(
+  action: Action,
+  { input }: Pick<EachRead, 'input'>,
+  names: JsonObject,
+): JsonObject {
+  const known = Object.entries(input).filter(([, member]) => !isMissing(member, names));
+  const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
+  return Object.fromEntries(
+    Object.entries(filled).map(([name, value]) => [name, asTyped(action, name, value)]),
+  );
 }
 
 /** Converts an id to the type of its parameter, because apps return numbers where they accept texts, and vice versa. */

@@ -8,6 +8,7 @@ import { prompt, resource } from './prompts-format.ts';
 import { before, each } from './reads-format.ts';
 import { protocol, remoteCall } from './remote-format.ts';
 import { after } from './steps-format.ts';
+import { undo } from './undo-format.ts';
 import { eventSources, unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes } from './schemes.ts';
 import { templates } from './sign-format.ts';
@@ -252,6 +253,8 @@ const action = z.strictObject({
   each: each.optional(),
   /** Calls that follow the request: wait for a job, read or download its result, complete an upload. */
   after: after.optional(),
+  /** The action that undoes this one, for 24 hours. Callers get an `undoToken` with the result. */
+  undo: undo.optional(),
   /**
    * The member of the body by which the app recognises a repeated call. It is set here, next to the members of `wrap`,
    * and makes the call safe to retry.

@@ -6,6 +6,9 @@ import type { EachRead } from './reads-format.ts';
 import { parametersOf } from './parameters.ts';
 import { pagingOf } from './action-schemas.ts';
 
+/** A call that a file makes for another one. */
+type ReadDefinition = Pick<EachRead, 'action' | 'input'> & Partial<EachRead>;
+
 /** Returns the faults of `before` and `each`: actions that do not read, and missing names. */
 export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const { before, each = [] } = action;
@@ -65,7 +68,7 @@ export function oneReadFaults(
     path,
     roots,
     mayWrite = false,
-  }: { read: EachRead; path: string; roots: readonly string[]; mayWrite?: boolean },
+  }: { read: ReadDefinition; path: string; roots: readonly string[]; mayWrite?: boolean },
 ): SemanticFault[] {
   const own = namesOfParameters(action);
   const faults = [read.when, read.unless]
@@ -87,7 +90,7 @@ export function oneReadFaults(
 function targetFaults(
   file: ConnectorFile,
   target: ActionDefinition,
-  { read: { action, input }, path, mayWrite }: { read: EachRead; path: string; mayWrite: boolean },
+  { read: { action, input }, path, mayWrite }: { read: ReadDefinition; path: string; mayWrite: boolean },
 ): SemanticFault[] {
   const faults: SemanticFault[] = [];
   const reads = effectsIn(target, target.request.split(' ')[0] ?? '').every((effect) => effect === 'read');

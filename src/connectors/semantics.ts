@@ -18,6 +18,7 @@ import { pagingOf, refsOf, sendsBody } from './action-schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-semantics.ts';
 import { stepFaults } from './steps-semantics.ts';
+import { undoFaults } from './undo-semantics.ts';
 import { xmlFaults } from './xml-semantics.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
@@ -274,6 +275,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     ...encodeFaults(file, action, path),
     ...xmlFaults(file, action, path),
     ...stepFaults(file, action, path),
+    ...undoFaults(file, action, path),
     ...fileFaults(file, action, path),
   );
   if ((method === 'GET' || method === 'HEAD') && sendsBody(action)) {

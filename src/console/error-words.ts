@@ -72,6 +72,14 @@ const WORDS: Record<string, Words> = {
     title: 'The user did not agree to the call',
     todo: 'Nothing was sent to the app, and nothing is to be done.',
   },
+  already_undone: {
+    title: 'The call was undone before',
+    todo: 'Nothing was sent to the app, and nothing is to be done.',
+  },
+  undo_not_found: {
+    title: 'The call cannot be undone',
+    todo: 'It has no inverse, or it was made more than 24 hours ago.',
+  },
   possible_duplicate: {
     title: 'The same call was made shortly before',
     todo: 'Nothing was sent to the app. The caller can repeat the call with again: true.',

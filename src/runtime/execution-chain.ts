@@ -75,7 +75,8 @@ function factsOf(row: Execution): unknown[] {
     row.upstream_status,
     row.duration_ms,
     row.attempts,
-    // Rows of earlier releases have no program, and their hash stays the same.
+    // Rows of earlier releases have neither, and their hash stays the same.
     ...(row.program_id === null ? [] : [{ programId: row.program_id }]),
+    ...(row.undo_of === null ? [] : [{ undoOf: row.undo_of }]),
   ];
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { index } from './migration-helpers.ts';
 import type { Tx } from './schema.ts';
 
@@ -27,4 +28,25 @@ export async function duplicateGuards(tx: Tx): Promise<void> {
     .alterTable('servers')
     .addColumn('duplicate_guard', 'text', (c) => c.notNull().defaultTo('on'))
     .execute();
+}
+
+/** Adds how calls are undone. */
+export async function undos(tx: Tx): Promise<void> {
+  await tx.schema.alterTable('executions').addColumn('undo_of', 'text').execute();
+  await sql`create index executions_by_undo_of on executions (undo_of) where undo_of is not null`.execute(tx);
+  await tx.schema
+    .createTable('undos')
+    .addColumn('execution_id', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('server_id', 'text')
+    .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
+    .addColumn('token_hash', 'text', (c) => c.notNull().unique())
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('action_id', 'text', (c) => c.notNull())
+    .addColumn('credential_id', 'text')
+    .addColumn('sealed', 'text', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'undos', ['user_id']);
+  await index(tx, 'undos', ['expires_at']);
 }

@@ -9,7 +9,7 @@ import {
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
-import { duplicateGuards, problemReports } from './migration-agents.ts';
+import { duplicateGuards, problemReports, undos } from './migration-agents.ts';
 import { auditChains, executionChains } from './migration-audit.ts';
 import {
   eventIndexes,
@@ -96,4 +96,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'circuits', up: circuits },
   { name: 'programs', up: programs },
   { name: 'searches', up: searches },
+  { name: 'undos', up: undos },
 ];

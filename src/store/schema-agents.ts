@@ -116,4 +116,23 @@ export interface AgentTables {
     expires_at: number;
     created_at: number;
   };
+  /** How calls are undone. */
+  undos: {
+    /** The call that can be undone. */
+    execution_id: string;
+    environment: Environment;
+    /** The MCP server of the call; null for REST. */
+    server_id: string | null;
+    user_id: string | null;
+    /** Keyed hash of the undoToken. */
+    token_hash: string;
+    connector_id: string;
+    /** The action that undoes the call. */
+    action_id: string;
+    /** The account of the call; null for an app without accounts. */
+    credential_id: string | null;
+    /** Input of that action, and the claim of the call in the guard of repeated writes, as sealed JSON. */
+    sealed: string;
+    expires_at: number;
+  };
 }

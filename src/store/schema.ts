@@ -293,6 +293,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     attempts: string | null;
     /** The program that made the call; null for other calls. */
     program_id: string | null;
+    /** The execution that this one undoes; null for other calls. */
+    undo_of: string | null;
   };
   /** Executions that were written together, as a link in the chain of their process; see execution-chain.ts. */
   execution_batches: {

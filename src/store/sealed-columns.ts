@@ -117,6 +117,12 @@ export const SEALED_COLUMNS = {
     key: ['execution_id'],
     bound: ['payload|{execution_id}'],
   },
+  'undos.sealed': {
+    table: 'undos',
+    column: 'sealed',
+    key: ['execution_id'],
+    bound: ['undo|{environment}|{execution_id}|{connector_id}|{action_id}'],
+  },
   'files.sealed': { table: 'files', column: 'sealed', key: ['file_id'], bound: ['file|{file_id}'] },
   'sources.hook_sealed': {
     table: 'sources',

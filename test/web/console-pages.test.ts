@@ -194,6 +194,30 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     expect(await page.getByRole('region', { name: 'Input and output' }).count()).toBe(0);
   });
 
+  test('Executions: a call is undone by a button that asks first', async () => {
+    const made = await service.call('POST', '/connectors/sandbox/actions/create_customer/execute', {
+      headers: { 'x-svc-userid': seed.userId },
+      body: { input: { name: 'Grace', email: 'grace@northwind.example' } },
+    });
+    const customerId = made.text('data.id');
+    const list = await service.call('GET', '/api/executions?actionId=create_customer&limit=1');
+    await go(`/executions/${list.text('data.0.executionId')}`);
+    const undo = page.getByRole('region', { name: 'Undo' });
+    await undo.getByText('It can be undone until').waitFor();
+    await undo.getByRole('button', { name: 'Undo this call' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Undo sandbox.create_customer?' });
+    await dialog.getByRole('button', { name: 'Undo this call' }).click();
+    await undo.getByText('This call was undone by').waitFor();
+    expect(await undo.getByRole('button').count()).toBe(0);
+    const read = await service.call('POST', '/connectors/sandbox/actions/get_customer/execute', {
+      headers: { 'x-svc-userid': seed.userId },
+      body: { input: { customerId } },
+    });
+    expect(read.status).toBe(422);
+    await undo.getByRole('link', { name: 'a later call' }).click();
+    await undo.getByText('This call undid').waitFor();
+  });
+
   test('Accounts: one that stopped working gets a link to reconnect', async () => {
     await go('/');
     await page.getByRole('link', { name: 'Accounts to reconnect' }).click();

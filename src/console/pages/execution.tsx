@@ -19,6 +19,7 @@ import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { StoryStep as Step } from '../parts/story-step.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { UndoCall, type UndoableCall } from '../parts/undo-call.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
@@ -28,7 +29,7 @@ import { useScope } from '../signed-in.ts';
 /** One call: who asked, what was decided, which account it used, what the app answered. */
 export function Execution() {
   const { executionId = '' } = useParams();
-  const found = useRest<ExecutionRecord>(`/api/executions/${encodeURIComponent(executionId)}`);
+  const found = useRest<UndoableCall>(`/api/executions/${encodeURIComponent(executionId)}`);
   const back = (
     <Button
       component={Link}
@@ -71,6 +72,7 @@ export function Execution() {
           <Facts call={call} />
         </Section>
       </SimpleGrid>
+      <UndoCall call={call} />
       <Content call={call} />
     </Page>
   );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldsSchema } from '../../actions/projection.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { pagination } from '../server/shapes.ts';
+import { pagination, time } from '../server/shapes.ts';
 import { corrections } from './corrected-calls.ts';
 
 /** The members of each record to return. */
@@ -20,6 +20,10 @@ export const executed = z
       .array(z.string())
       .optional()
       .meta({ description: 'Members of `fields` that no record has.' }),
+    undo: z
+      .object({ undoToken: z.string(), expiresAt: time })
+      .optional()
+      .meta({ description: 'How the call is undone, where its connector names an inverse.' }),
     corrections: corrections.optional(),
   })
   .meta({ id: 'ExecutionResult', description: 'Result of an action.' });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { findExecution, listExecutions } from '../../actions/executions.ts';
+import { findExecution, listExecutions, undoneBy } from '../../actions/executions.ts';
 import { findPayload } from '../../actions/payloads.ts';
+import { undoExpiry } from '../../actions/undo.ts';
 import { holdsScope } from '../../identity/caller.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -31,6 +32,8 @@ const execution = z
     upstreamStatus: z.int().nullable(),
     durationMs: z.int(),
     programId: z.string().nullable(),
+    undoOf: z.string().nullable(),
+    undoneBy: z.string().nullable(),
   })
   .meta({ id: 'Execution', description: 'One call of an action.' });
 
@@ -77,7 +80,14 @@ export const listExecutionsRoute = defineRoute({
       ...query,
       environment: caller.environment,
     });
-    return { body: toCursorPage(executions.map(view), end) };
+    const ids = executions.map((row) => row.execution_id);
+    const undone = await undoneBy(context.db, caller.environment, ids);
+    return {
+      body: toCursorPage(
+        executions.map((row) => view(row, undone)),
+        end,
+      ),
+    };
   },
 });
 
@@ -100,6 +110,7 @@ export const getExecutionRoute = defineRoute({
     schema: execution
       .extend({
         attempts,
+        undoExpiresAt: time.nullable(),
         input: z.unknown().optional(),
         output: z.unknown().optional(),
       })
@@ -110,7 +121,10 @@ export const getExecutionRoute = defineRoute({
     const row = await findExecution(context.db, caller.environment, executionId);
     if (row) {
       const payload = holdsScope(caller, 'payloads:read') ? await findPayload(context, executionId) : {};
-      return { body: { ...view(row), attempts: attemptsOf(row), ...payload } };
+      const { environment } = caller;
+      const undone = await undoneBy(context.db, environment, [executionId]);
+      const undoExpiresAt = isoTime((await undoExpiry(context, environment, executionId)) ?? null);
+      return { body: { ...view(row, undone), attempts: attemptsOf(row), undoExpiresAt, ...payload } };
     }
     throw new GatehouseError(
       'execution_not_found',
@@ -123,7 +137,7 @@ function attemptsOf(row: Tables['executions']): z.infer<typeof attempts> {
   return row.attempts === null ? [] : attempts.parse(JSON.parse(row.attempts));
 }
 
-function view(row: Tables['executions']): z.input<typeof execution> {
+function view(row: Tables['executions'], undone: ReadonlyMap<string, string>): z.input<typeof execution> {
   return {
     executionId: row.execution_id,
     at: isoTime(row.at),
@@ -140,5 +154,7 @@ function view(row: Tables['executions']): z.input<typeof execution> {
     upstreamStatus: row.upstream_status,
     durationMs: row.duration_ms,
     programId: row.program_id,
+    undoOf: row.undo_of,
+    undoneBy: undone.get(row.execution_id) ?? null,
   };
 }

@@ -28,6 +28,7 @@ import * as servers from './server-routes.ts';
 import { simulatePastRoute, simulateRoute } from './simulate-route.ts';
 import * as toolDefinitions from './tool-definitions.ts';
 import * as fieldMappings from './field-mapping-routes.ts';
+import { undoExecutionRoute } from './undo-route.ts';
 import * as unified from './unified.ts';
 import * as unifiedWrites from './unified-writes.ts';
 import * as users from './user-routes.ts';
@@ -177,6 +178,7 @@ export const ROUTES: Route[] = [
   // Must precede the address of one execution, which would match it too.
   summarizeExecutionsRoute,
   executions.getExecutionRoute,
+  undoExecutionRoute,
   listProblemReportsRoute,
   listOpenCircuitsRoute,
   listFruitlessSearchesRoute,

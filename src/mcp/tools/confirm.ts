@@ -4,7 +4,7 @@ import {
   type ConfirmedCall,
   type TokenFault,
 } from '../../actions/confirmation.ts';
-import type { Question } from '../../actions/execute.ts';
+import type { Question } from '../../actions/agreement.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { canonicalJson, type JsonObject } from '../../lib/json.ts';

@@ -35,6 +35,8 @@ const NEXT_STEPS: { [code: string]: string } = {
   program_not_found: 'Run the program again by run_code_svc, without the calls that it made.',
   program_not_waiting: 'Do not resume it again.',
   confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
+  undo_not_found: 'Do not try again. Undo it by another action of the app, if it has one.',
+  already_undone: 'Do not try again.',
   possible_duplicate: 'Do that only if it is meant to happen twice. Otherwise go on with what was done.',
   confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again. Tell the user that this server does not allow it.',

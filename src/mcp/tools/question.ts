@@ -1,4 +1,4 @@
-import type { Question } from '../../actions/execute.ts';
+import type { Question } from '../../actions/agreement.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';

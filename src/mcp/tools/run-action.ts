@@ -1,6 +1,7 @@
 import { correctedParameters } from '../../actions/call-corrections.ts';
 import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
 import type { ProgramCall } from '../../actions/program-call.ts';
+import type { Undo } from '../../actions/undo.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
@@ -38,6 +39,8 @@ interface ActionCall {
   following?: Following | undefined;
   /** The program that makes the call. */
   program?: ProgramCall | undefined;
+  /** The call that this one undoes. */
+  undo?: Undo | undefined;
 }
 
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
@@ -113,6 +116,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
         answers,
         following: call.following,
         program: call.program,
+        undo: call.undo,
       });
     };
     const { inputs } = scope;
@@ -202,10 +206,11 @@ async function assertOtherConnector(scope: ToolScope, connectorId: string): Prom
   );
 }
 
-function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): JsonObject {
+function toStructured({ data, pagination, unmatchedFields, undo }: ExecuteResult): JsonObject {
   const structured: JsonObject =
     pagination === undefined ? { data } : { data, pagination: { ...pagination } };
   if (unmatchedFields) structured['unmatchedFields'] = unmatchedFields;
+  if (undo) structured['undo'] = undo;
   return structured;
 }
 

@@ -12,6 +12,7 @@ import { readResultTool } from './read-result.ts';
 import { resumeCodeTool, runCodeTool } from './program-tools.ts';
 import { reportProblemTool } from './report-problem.ts';
 import type { BuiltInTool } from './tool.ts';
+import { undoActionTool } from './undo-action.ts';
 
 const CONNECTORS_A_PAGE = 50;
 const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -82,6 +83,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   listCredentialsTool,
   createCredentialTool,
   reportProblemTool,
+  undoActionTool,
 ];
 /** Built-in tools that are listed only where a server offers programs. */
 export const PROGRAM_TOOLS: readonly BuiltInTool[] = [runCodeTool, resumeCodeTool];
