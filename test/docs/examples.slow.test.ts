@@ -16,7 +16,7 @@ import { openTerminal, type Terminal } from './examples/terminal.ts';
 const MAX_NOT_RUN = 40;
 const SHELL = new Set(['sh', 'bash']);
 /** The pages in the order in which a reader reads them. Variables of the first one are used by all others. */
-const ORDER = ['docs/start.md', 'docs/api.md', 'docs/policy.md'];
+const ORDER = ['README.md', 'docs/start.md', 'docs/api.md', 'docs/policy.md'];
 /** The blocks of these pages are run by api-examples.test.ts and command-examples.test.ts. */
 const PRINTED = /^docs\/(api\/|command-line\.md)/;
 
