@@ -112,6 +112,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
       upstream_status: null,
       duration_ms: 13,
       attempts: null,
+      program_id: null,
     });
   });
 

@@ -326,6 +326,7 @@ describe('GET /api/executions', () => {
       errorCode: null,
       upstreamStatus: 201,
       durationMs: expect.any(Number),
+      programId: null,
     });
     const next = answer.text('pagination.nextCursor');
     const second = await service.call('GET', `/api/executions?actionId=create_thing&limit=1&cursor=${next}`);
