@@ -154,6 +154,17 @@ describe.each(STORE_KINDS)('budgets of two processes over %s', (kind) => {
     expect(answers).toEqual(['ran', 'possible_duplicate', 'ran', refused, refused]);
   });
 
+  test('held repetitions do not count, and refused writes are not held later', async () => {
+    const one = await withBudgets([{ per: 'server', limit: 2, window: '1h' }]);
+    const send = async (text: string) =>
+      codeOf(await call(one, 'send_message', { parameters: { to: 'ada@example.com', text } }));
+    const answers = [];
+    for (const text of ['one', 'one', 'two', 'three']) answers.push(await send(text));
+    expect(answers).toEqual(['ran', 'possible_duplicate', 'ran', 'budget_exceeded']);
+    await first.call('PUT', `/api/servers/${one.serverId}`, { body: { budgets: [] } });
+    expect(await send('three')).toBe('ran');
+  });
+
   test('a budget per user counts each user', async () => {
     const one = await withBudgets([{ per: 'user', limit: 1, window: '1h' }]);
     const other = await shop(first);
