@@ -4612,7 +4612,7 @@ export interface components {
         UndoResult: {
             /** @description Records of this page. */
             data: unknown;
-            /** @description The execution that this one undoes; null for other calls. */
+            /** @description The execution that was undone. */
             undoOf: string;
         };
         /** @description A problem that an agent reported. */
