@@ -263,7 +263,6 @@ async function assertUserServersOn(context: Context, caller: Caller): Promise<vo
   );
 }
 
-/** Returns a server as the caller may see it. */
 /** Returns the caller without the scope servers:token when the query wants no token, and the facts of the reply. */
 function withoutToken(
   caller: Caller,
@@ -273,6 +272,7 @@ function withoutToken(
   return { caller: { ...caller, scopes: new Set() }, reply: { unaudited: true } };
 }
 
+/** Returns a server as the caller may see it. */
 function view(context: Context, caller: Caller, record: McpServer): z.input<typeof server> {
   const mayReveal = caller.scopes === 'all' || caller.scopes.has('servers:token');
   const url = `${context.publicUrl}/mcp/${record.serverId}`;
