@@ -89,15 +89,19 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('at once')).toBe(1);
   });
 
-  test('in one batch runs once', async () => {
+  test('in one batch runs once, and with again once more', async () => {
     const call = message('batch');
-    const batch = await rpc(one.accessUrl, 'tools/call', {
-      name: 'execute_batch_svc',
-      arguments: { calls: [call, call, { ...call, again: true }] },
-    });
-    const results = batch.at('result.structuredContent.results');
-    const held = JSON.stringify(results).match(/possible_duplicate/g);
-    expect(held).toHaveLength(1);
+    const held = async (calls: object[]) => {
+      const batch = await rpc(one.accessUrl, 'tools/call', {
+        name: 'execute_batch_svc',
+        arguments: { calls },
+      });
+      return (
+        JSON.stringify(batch.at('result.structuredContent.results')).split('possible_duplicate').length - 1
+      );
+    };
+    expect(await held([call, call])).toBe(1);
+    expect(await held([call, { ...call, again: true }])).toBe(1);
     expect(await sentTimes('batch')).toBe(2);
   });
 
