@@ -3,6 +3,7 @@ import { parametersOf } from '../../connectors/parameters.ts';
 import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../store/search-index.ts';
 import { appsOf, wordsOfNamed, type App } from './named-apps.ts';
 import { conceptTerm } from './language.ts';
+import type { Phrases } from './phrases.ts';
 import { createSpelling } from './spelling.ts';
 import type { KnownTerms } from './query.ts';
 import { parseText, vocabularyOf, type Part } from './vocabulary.ts';
@@ -26,9 +27,13 @@ export interface ActionIndex {
   counts: ReadonlyMap<string, number>;
   apps: readonly App[];
   known: KnownTerms;
+  phrases: Phrases;
 }
 
-export function buildIndex(connectors: readonly Connector[], version: number): ActionIndex {
+export function buildIndex(
+  connectors: readonly Connector[],
+  { version, phrases }: { version: number; phrases: Phrases },
+): ActionIndex {
   const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
   const documents = connectors
     .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
@@ -51,6 +56,7 @@ export function buildIndex(connectors: readonly Connector[], version: number): A
       appWords: (words) => wordsOfNamed(words, apps),
       correct: createSpelling(vocabularyOf().lexicons, counts.keys()),
     },
+    phrases,
   };
 }
 

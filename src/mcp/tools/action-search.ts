@@ -5,6 +5,7 @@ import type { Environment } from '../../store/environments.ts';
 import { buildIndex, fieldsOf, traitsOf, type ActionIndex } from './action-index.ts';
 import { namedApps, type App } from './named-apps.ts';
 import { conceptTerm } from './language.ts';
+import { indexPhrases } from './phrases.ts';
 import { readQuery, type Step } from './query.ts';
 import { parseText } from './vocabulary.ts';
 
@@ -47,13 +48,17 @@ const OTHER_WORK = 0.65;
 const UNASKED_WORK = 0.85;
 /** Reading one record needs its id, which a step without a number does not have. */
 const LIST_FACTOR = 1.1;
-const CONNECTED_FACTOR = 1.05;
+const CONNECTED_FACTOR = 1.2;
 /** Largest bonus for an action that executions followed after all words of the step. */
 const LEARNED_FACTOR = 0.6;
 /** Rank of an action without a word of the step that executions followed, relative to the best one. */
 const LEARNED_RANK = 0.8;
 /** Share of the words that finds such an action. */
 const LEARNED_SHARE = 0.5;
+/** A phrase that equals the step adds this much; the best score by words is 1. */
+const PHRASE_SHARE = 1.2;
+/** Least nearness of a phrase to a step that has no word of the index, such as `who is late`. */
+const IDIOM_NEARNESS = 0.75;
 
 /** Kinds of work that ask for the same group of actions. */
 const GROUPS = [
@@ -84,13 +89,22 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
   const indexes = new Map<Environment, ActionIndex>();
 
   const builtFor = async (environment: Environment): Promise<ActionIndex> => {
-    if (indexes.get(environment)?.version !== catalog.version)
-      for (const connector of catalog.connectors(environment))
-        for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
-    const known = indexes.get(environment);
-    if (known?.version === catalog.version) return known;
-    known?.index.close();
-    const fresh = buildIndex(catalog.connectors(environment), catalog.version);
+    const current = () => {
+      const known = indexes.get(environment);
+      return known?.version === catalog.version ? known : undefined;
+    };
+    const ready = current();
+    if (ready) return ready;
+    const shipped: Action[] = [];
+    for (const connector of catalog.connectors(environment)) {
+      for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
+      if (!connector.custom) shipped.push(...connector.actions.values());
+    }
+    const phrases = await indexPhrases(shipped);
+    const built = current();
+    if (built) return built;
+    indexes.get(environment)?.index.close();
+    const fresh = buildIndex(catalog.connectors(environment), { version: catalog.version, phrases });
     indexes.set(environment, fresh);
     return fresh;
   };
@@ -115,7 +129,7 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
 
 /** Returns the actions for one step, best first. */
 function ranked(
-  { index, actions, counts }: ActionIndex,
+  { index, actions, counts, phrases }: ActionIndex,
   {
     step,
     among,
@@ -134,12 +148,25 @@ function ranked(
     weight: weight * Math.log(1 + actions.length / Math.max(RARE, counts.get(term) ?? 0)),
   }));
   const wanted = new Set(step.terms.map(({ term }) => term));
-  return index
-    .search({ terms, among, favoured, limit: RANKED })
-    .flatMap(({ id, score }) => {
-      const action = actions[id];
-      return action ? [{ action, score: score * fit(action, step, wanted) * bonus(action, connected) }] : [];
-    })
+  const found = index.search({ terms, among, favoured, limit: RANKED });
+  const best = found[0]?.score ?? 1;
+  const scores = new Map<Action, number>();
+  for (const { id, score } of found) {
+    const action = actions[id];
+    if (action) scores.set(action, (score / best) * fit(action, step, wanted));
+  }
+  const near = phrases.near(step.said);
+  for (const id of among) {
+    const action = actions[id];
+    const nearness = action ? near(action) : 0;
+    if (!action || nearness === 0) continue;
+    // A phrase that is nearly equal says much, and one that shares a word says little.
+    const gain = PHRASE_SHARE * nearness ** 2 * (favoured.get(id) ?? 1);
+    const isNear = step.terms.length > 0 || nearness >= IDIOM_NEARNESS;
+    if (isNear) scores.set(action, (scores.get(action) ?? 0) + gain);
+  }
+  return [...scores]
+    .map(([action, score]) => ({ action, score: score * bonus(action, connected) }))
     .sort((a, b) => b.score - a.score);
 }
 

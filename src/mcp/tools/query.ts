@@ -17,6 +17,8 @@ export interface Step {
   words: ReadonlySet<string>;
   /** Stems of the words with a meaning of their own. */
   content: readonly string[];
+  /** Stems of all words, with those of idioms, and all concepts. */
+  said: ReadonlySet<string>;
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
   /** Whether it only reads, because it negates: `invoices that are not paid`. */
@@ -251,9 +253,10 @@ function stepsOf(clauses: readonly Clause[], known: KnownTerms): Step[] {
     last.roles.push(...clause.roles);
     last.negates ||= clause.negates;
   }
-  return steps
-    .map((step, at) => stepOf(step, steps[at - 1]?.roles ?? [], known))
-    .filter(({ terms }) => terms.length > 0);
+  const read = steps.map((step, at) => stepOf(step, steps[at - 1]?.roles ?? [], known));
+  const searched = read.filter(({ terms }) => terms.length > 0);
+  // An idiom such as `who is late` has no term, and is found by the phrases of people alone.
+  return searched.length > 0 ? searched : read.slice(0, 1);
 }
 
 /** Returns whether the words say more than a kind of work. */
@@ -302,6 +305,7 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
     terms,
     words,
     content: [...new Set(roles.flatMap((role) => (role.empty ? [] : role.words)))],
+    said: new Set(roles.flatMap((role) => [...role.said, ...role.concepts])),
     works: new Set(works),
     reads: works.length === 0 && negates,
     hasThing: hasThing(weighted),

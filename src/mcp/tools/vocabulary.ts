@@ -9,6 +9,8 @@ import { SPANISH } from './words-spanish.ts';
 export interface Part {
   /** Stems. */
   words: readonly string[];
+  /** Stems of all its words, also of an idiom. */
+  said: readonly string[];
   /** Positions of the words in the text. */
   positions: readonly number[];
   /** Terms of the index for its concepts. */
@@ -98,6 +100,7 @@ function partAt(
     if (!match && !empty) continue;
     return {
       words: wordsOf(lexicon, tokens, positions),
+      said: positions.map((place) => tokens[place]?.stem ?? ''),
       positions,
       concepts: match?.phrase.concepts ?? [],
       isPlural: word.endsWith('s'),
@@ -107,6 +110,7 @@ function partAt(
   }
   return {
     words: [stem],
+    said: [stem],
     positions: [at],
     concepts: [],
     isPlural: word.endsWith('s'),
