@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { earlierHome, type EarlierHome } from '../support/earlier-release.ts';
 import { connectClient } from '../support/mcp.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
@@ -41,12 +42,15 @@ describe.each(STORE_KINDS)('the store of an earlier release on %s', (kind) => {
   });
 
   test(
-    'serves MCP at the access URLs that clients have',
+    'serves MCP at the access URLs of clients, pinned tools once approved',
     async () => {
+      const changes = (await call('GET', '/api/tools/changes?connectorId=sandbox')).at('data');
+      const tools = z.array(z.looseObject({})).min(1).parse(changes).map(nameOf);
+      expect((await call('POST', '/api/tools/approve', { body: { tools } })).status).toBe(200);
       for (const path of [earlier.demonstrationPath, earlier.serverPath]) {
         const client = await connectClient(service.url + path);
-        const { tools } = await client.listTools();
-        expect(tools.map(({ name }) => name)).toContain('sandbox_list_orders');
+        const listed = await client.listTools();
+        expect(listed.tools.map(({ name }) => name)).toContain('sandbox_list_orders');
         const called = await client.callTool({ name: 'sandbox_list_orders', arguments: { limit: 2 } });
         expect([called.isError ?? false, JSON.stringify(called)]).toEqual([
           false,
@@ -86,3 +90,9 @@ describe.each(STORE_KINDS)('the store of an earlier release on %s', (kind) => {
     PATIENCE_MS,
   );
 });
+
+/** Returns what approves a change: the name of its definition, and the hash that was read. */
+function nameOf(change: Record<string, unknown>): object {
+  const { connectorId, actionId, promptId, resourceId, hash } = change;
+  return { connectorId, actionId, promptId, resourceId, hash };
+}

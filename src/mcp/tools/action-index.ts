@@ -2,7 +2,7 @@ import type { Action, Connector } from '../../connectors/catalog.ts';
 import { parametersOf } from '../../connectors/parameters.ts';
 import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../store/search-index.ts';
 import { appsOf, wordsOfNamed, type App } from './named-apps.ts';
-import { conceptTerm } from './language.ts';
+import { conceptTerm } from './lexicon.ts';
 import type { Phrases } from './phrases.ts';
 import { createSpelling } from './spelling.ts';
 import type { KnownTerms } from './query.ts';

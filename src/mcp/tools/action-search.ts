@@ -4,7 +4,7 @@ import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { buildIndex, fieldsOf, traitsOf, type ActionIndex } from './action-index.ts';
 import { namedApps, type App } from './named-apps.ts';
-import { conceptTerm } from './language.ts';
+import { conceptTerm } from './lexicon.ts';
 import { indexPhrases } from './phrases.ts';
 import { readQuery, type Step } from './query.ts';
 import { parseText } from './vocabulary.ts';

@@ -1,7 +1,7 @@
 import type { Action } from '../../connectors/catalog.ts';
 import { shippedPhrases } from '../../connectors/shipped-phrases.ts';
 import { withPauses } from '../../lib/pauses.ts';
-import { tokensOf } from './language.ts';
+import { tokensOf } from './lexicon.ts';
 
 /** An index of phrases of people. A search compares a request with them, because people seldom use a description's words. */
 export interface Phrases {

@@ -1,5 +1,5 @@
 import { stemOf } from '../../lib/words.ts';
-import { conceptTerm, tokensOf, type Lexicon, type Token } from './language.ts';
+import { conceptTerm, tokensOf, type Lexicon, type Token } from './lexicon.ts';
 import type { Correct } from './spelling.ts';
 import { partsOf, vocabularyOf, type Part } from './vocabulary.ts';
 

@@ -1,4 +1,4 @@
-import type { Lexicon, Token } from './language.ts';
+import type { Lexicon, Token } from './lexicon.ts';
 import { stemOf } from '../../lib/words.ts';
 
 /** A word that a misspelt one may stand for. */

@@ -1,4 +1,4 @@
-import { lexiconOf, matchAt, tokensOf, conceptTerm, type Lexicon, type Token } from './language.ts';
+import { lexiconOf, matchAt, tokensOf, conceptTerm, type Lexicon, type Token } from './lexicon.ts';
 import { ENGLISH } from './words-english.ts';
 import { FRENCH } from './words-french.ts';
 import { GERMAN } from './words-german.ts';

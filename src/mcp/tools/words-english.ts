@@ -1,4 +1,4 @@
-import type { Language } from './language.ts';
+import type { Language } from './lexicon.ts';
 
 /**
  * English words for the things and the work of apps. Words for one action only stand in the `synonyms` of its connector

@@ -1,4 +1,4 @@
-import type { Language } from './language.ts';
+import type { Language } from './lexicon.ts';
 
 /** Spanish words for the things and the work of apps. A word that ends with `*` stands for all words that begin so. */
 export const SPANISH: Language = {
