@@ -113,6 +113,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
       duration_ms: 13,
       attempts: null,
       program_id: null,
+      undo_of: null,
     });
   });
 

@@ -28,6 +28,8 @@ const EXPECTED: Record<string, string> = {
   'POST /connect/sessions/$SESSION_ID/authorize': '404 connect_session_not_found',
   'POST /connect/sessions/$SESSION_ID/choice': '410 connect_session_expired',
   'POST /users/$USER_ID/connect-sessions/$SESSION_ID/choice': '400 invalid_request',
+  // The call of the examples only read.
+  'POST /executions/$EXECUTION_ID/undo': '404 undo_not_found',
   // No app has such an address.
   'POST /hooks/$CONNECTOR_ID/$TOKEN': '404 not_found',
   'POST /hooks/workflows/$TOKEN': '404 not_found',

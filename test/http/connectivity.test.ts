@@ -327,6 +327,8 @@ describe('GET /api/executions', () => {
       upstreamStatus: 201,
       durationMs: expect.any(Number),
       programId: null,
+      undoOf: null,
+      undoneBy: null,
     });
     const next = answer.text('pagination.nextCursor');
     const second = await service.call('GET', `/api/executions?actionId=create_thing&limit=1&cursor=${next}`);

@@ -40,12 +40,15 @@ const names = async (url: string) => {
 };
 const run = (url: string, name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
 
+/** Returns whether a tool, by its name or its text, runs a workflow. Names of built-in tools end in `_svc`. */
+const isOfWorkflow = (text: string) => /(^|")run_(?!\w*_svc\b)/.test(text);
+
 describe('an installed workflow with a manual trigger', () => {
   test('is a tool with its input, and returns the output of its last step', async () => {
     const { accessUrl } = await installed(greeting, 'Grüße someone!');
     const client = await connectClient(accessUrl);
     const { tools } = await client.listTools();
-    const tool = tools.find(({ name }) => name.startsWith('run_'));
+    const tool = tools.find(({ name }) => isOfWorkflow(name));
     expect(tool?.inputSchema).toMatchObject({
       properties: { name: { description: 'Whom to greet.' } },
       required: ['name'],
@@ -60,7 +63,7 @@ describe('an installed workflow with a manual trigger', () => {
     const { accessUrl } = await installed(greeting, 'bare one');
     const stranger = await shop(service);
     expect((await names(accessUrl)).some((text) => text.includes('"run_bare_one"'))).toBe(true);
-    expect((await names(stranger.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    expect((await names(stranger.accessUrl)).some(isOfWorkflow)).toBe(false);
     const answer = await run(stranger.accessUrl, 'run_bare_one', { name: 'x' });
     expect(answer.at('error.code')).toBe(-32602);
     const direct = await installed(greeting, 'direct one', { toolMode: 'direct' });
@@ -68,7 +71,7 @@ describe('an installed workflow with a manual trigger', () => {
     expect(list.some((text) => text.includes('"run_direct_one"'))).toBe(true);
     expect(list.some((text) => text.includes('"sandbox_list_orders"'))).toBe(true);
     const discovery = await installed(greeting, 'discovery one', { toolMode: 'discovery' });
-    expect((await names(discovery.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    expect((await names(discovery.accessUrl)).some(isOfWorkflow)).toBe(false);
   });
 
   test('reports wrong input by field, and the step that failed', async () => {
@@ -89,7 +92,7 @@ describe('an installed workflow with a manual trigger', () => {
     const { accessUrl, userId, workflowId } = await installed(greeting, 'off one');
     const path = `/workflows/${workflowId}/install?userId=${userId}`;
     await service.call('PUT', path, { body: { enabled: false } });
-    const isListed = async () => (await names(accessUrl)).some((text) => text.includes('"run_'));
+    const isListed = async () => (await names(accessUrl)).some(isOfWorkflow);
     await expect.poll(isListed).toBe(false);
     await service.call('PUT', path, { body: { enabled: true } });
     await expect.poll(isListed).toBe(true);
@@ -116,7 +119,7 @@ describe('the restrictions of a server hold for workflows', () => {
   ])('%s hides the tool and refuses the call', async (_, restrictions, rule) => {
     const name = `kept ${Math.random()}`;
     const { accessUrl } = await installed(greeting, name, { restrictions });
-    expect((await names(accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    expect((await names(accessUrl)).some(isOfWorkflow)).toBe(false);
     const tool = `run_${name.replaceAll(/[^a-z0-9]+/g, '_')}`;
     const answer = await run(accessUrl, tool, { name: 'x' });
     expect([answer.at('error.code'), answer.at('error.data.rule')]).toEqual([-32003, rule]);
@@ -132,7 +135,7 @@ describe('the restrictions of a server hold for workflows', () => {
     const closed = await installed(definition, 'http closed', {
       restrictions: { actions: { mode: 'allowlist', allowedActions: ['sandbox.*'] } },
     });
-    expect((await names(closed.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    expect((await names(closed.accessUrl)).some(isOfWorkflow)).toBe(false);
   });
 
   test('an http step has the effect of its method', async () => {

@@ -153,7 +153,7 @@ function ranked(
   const scores = new Map<Action, number>();
   for (const { id, score } of found) {
     const action = actions[id];
-    if (action) scores.set(action, (score / best) * fit(action, step, wanted));
+    if (action) scores.set(action, (score / best) * nameFit(action, step, wanted) * workFit(action, step));
   }
   const near = phrases.near(step.said);
   for (const id of among) {
@@ -161,7 +161,11 @@ function ranked(
     const nearness = action ? near(action) : 0;
     if (!action || nearness === 0) continue;
     // A phrase that is nearly equal says much, and one that shares a word says little.
-    const gain = PHRASE_SHARE * nearness ** 2 * (favoured.get(id) ?? 1);
+    const gain =
+      PHRASE_SHARE *
+      nearness ** 2 *
+      (favoured.get(id) ?? 1) *
+      (step.works.size > 0 ? workFit(action, step) ** 2 : 1);
     const isNear = step.terms.length > 0 || nearness >= IDIOM_NEARNESS;
     if (isNear) scores.set(action, (scores.get(action) ?? 0) + gain);
   }
@@ -210,23 +214,31 @@ function byExperience(
     .map(({ action }) => action);
 }
 
-/** Returns a factor by the part of the action's name that the step asks for, and by its kind of work. */
-function fit(action: Action, { works, reads, words, hasThing }: Step, wanted: ReadonlySet<string>): number {
-  const traits = traitsOf(action);
-  const asks = works.size > 0 ? works : LOOKS;
-  const groups = GROUPS.filter((group) => [...asks].some((work) => group.has(work)));
+/** Returns a factor by the part of the action's name that the step asks for. */
+function nameFit(action: Action, step: Step, wanted: ReadonlySet<string>): number {
+  const { name, isList } = traitsOf(action);
+  const { asks, groups } = askedBy(step);
   const isAsked = (term: string) => wanted.has(term) || groups.some((group) => group.has(term));
-  const asked = traits.name.filter((terms) => terms.some(isAsked)).length;
-  const share = 1 - NAME_SHARE + (NAME_SHARE * asked) / Math.max(1, traits.name.length);
-  const isOther =
-    groups.length > 0 && !groups.some((group) => [...traits.works].some((work) => group.has(work)));
-  const hasId = [...words].some((word) => /\d/.test(word));
+  const asked = name.filter((terms) => terms.some(isAsked)).length;
+  const hasId = [...step.words].some((word) => /\d/.test(word));
   const looks = [...asks].every((work) => LOOKS.has(work));
   return (
-    share *
-    (isOther ? (works.size > 0 || reads ? OTHER_WORK : UNASKED_WORK) : 1) *
-    (looks && hasThing && traits.isList && !hasId ? LIST_FACTOR : 1)
+    (1 - NAME_SHARE + (NAME_SHARE * asked) / Math.max(1, name.length)) *
+    (looks && step.hasThing && isList && !hasId ? LIST_FACTOR : 1)
   );
+}
+
+/** Returns a factor by the kind of work of the action. */
+function workFit(action: Action, step: Step): number {
+  const { groups } = askedBy(step);
+  const { works } = traitsOf(action);
+  if (groups.length === 0 || groups.some((group) => [...works].some((work) => group.has(work)))) return 1;
+  return step.works.size > 0 || step.reads ? OTHER_WORK : UNASKED_WORK;
+}
+
+function askedBy({ works }: Step): { asks: ReadonlySet<string>; groups: readonly ReadonlySet<string>[] } {
+  const asks = works.size > 0 ? works : LOOKS;
+  return { asks, groups: GROUPS.filter((group) => [...asks].some((work) => group.has(work))) };
 }
 
 function bonus({ connectorId }: Action, connected: ReadonlySet<string> | undefined): number {

@@ -27,7 +27,8 @@ export async function indexPhrases(actions: Iterable<Action>): Promise<Phrases> 
   const terms: Map<string, number>[] = [];
   const postings = new Map<string, number[]>();
   for await (const action of withPauses(actions)) {
-    for (const phrase of phrases.get(`${action.connectorId}.${action.actionId}`) ?? []) {
+    const known = phrases.get(`${action.connectorId}.${action.actionId}`) ?? [];
+    for (const phrase of [action.name, ...known]) {
       const own = termsOf(tokensOf(phrase).map(({ stem }) => stem));
       for (const term of own.keys()) {
         const list = postings.get(term);

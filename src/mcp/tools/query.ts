@@ -17,7 +17,7 @@ export interface Step {
   words: ReadonlySet<string>;
   /** Stems of the words with a meaning of their own. */
   content: readonly string[];
-  /** Stems of all words, with those of idioms, and all concepts. */
+  /** Stems of all words, with those of idioms, and without the names of apps. */
   said: ReadonlySet<string>;
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
@@ -305,7 +305,7 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
     terms,
     words,
     content: [...new Set(roles.flatMap((role) => (role.empty ? [] : role.words)))],
-    said: new Set(roles.flatMap((role) => [...role.said, ...role.concepts])),
+    said: new Set(roles.flatMap((role) => (isApp(role) ? [] : role.said))),
     works: new Set(works),
     reads: works.length === 0 && negates,
     hasThing: hasThing(weighted),

@@ -53,6 +53,6 @@ describe('phrases of people', () => {
     );
     const missed = [];
     for (const { name, query } of asked) if (!(await search(query)).includes(name)) missed.push(name);
-    expect(missed.length / asked.length).toBeLessThan(0.15);
+    expect(missed.length / asked.length).toBeLessThan(0.2);
   });
 });
