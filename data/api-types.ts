@@ -10234,7 +10234,7 @@ export interface operations {
                 actionId?: string;
                 /** @description Outcome of the call. */
                 outcome?: "succeeded" | "failed" | "denied";
-                /** @description Program of `run_code_svc` that made the call; null for other calls. */
+                /** @description Only calls of this program. */
                 programId?: string;
                 /** @description Only executions at or after this time. */
                 from?: string;
