@@ -1,3 +1,4 @@
+import type { OpenCircuit } from './agent-types.ts';
 import type { ExecutionSummary, Overview } from './api-types.ts';
 import { some } from './parts/values.tsx';
 
@@ -17,7 +18,11 @@ const MANY_FAILURES = 0.2;
 const LEAST_CALLS = 5;
 
 /** Returns what is broken, the worst first. */
-export function attentionOf(overview: Overview, summary: ExecutionSummary | undefined): Note[] {
+export function attentionOf(
+  overview: Overview,
+  summary: ExecutionSummary | undefined,
+  stopped: readonly OpenCircuit[],
+): Note[] {
   const { connectors, credentials, deliveries, runs, servers, subscriptions } = overview;
   const notes: Note[] = [];
   const { succeeded = 0, failed = 0 } = summary?.total ?? {};
@@ -28,6 +33,15 @@ export function attentionOf(overview: Overview, summary: ExecutionSummary | unde
       color: 'red',
       to: '/executions?outcome=failed',
       link: 'Failed calls',
+    });
+  const [first] = stopped;
+  if (first)
+    notes.push({
+      text: `Calls of ${some(stopped.length, 'action')} are stopped`,
+      todo: `${first.connectorId}.${first.actionId} failed ${first.failures} times in a row. Look at the status of the app.`,
+      color: 'red',
+      to: `/executions?outcome=failed&connectorId=${encodeURIComponent(first.connectorId)}`,
+      link: 'Its failed calls',
     });
   if (credentials.needsReconnect > 0)
     notes.push({

@@ -404,6 +404,7 @@ const PATHS: ((seed: ConsoleSeed) => string)[] = [
   ({ workflowId }) => `/workflows/${workflowId}/edit`,
   ({ workflowId, failedRunId }) => `/workflows/${workflowId}/runs/${failedRunId}`,
   ({ failedExecutionId }) => `/executions/${failedExecutionId}`,
+  () => '/feedback',
   () => '/keys',
   () => '/audit',
   () => '/settings',

@@ -2,6 +2,7 @@ import { Anchor, Button, Group, SegmentedControl, SimpleGrid, Stack, Text, Theme
 import { IconArrowRight, IconCircleCheck, IconPointFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
+import type { OpenCircuit } from '../agent-types.ts';
 import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.ts';
 import { attentionOf, nextSteps, type Note } from '../attention.ts';
 import { errorInWords } from '../error-words.ts';
@@ -12,7 +13,7 @@ import { ErrorNotice } from '../parts/error-notice.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { count, duration, Name, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
-import { useSession } from '../signed-in.ts';
+import { useScope, useSession } from '../signed-in.ts';
 
 const Charts = lazy(async () => ({ default: (await import('../parts/call-charts.tsx')).CallCharts }));
 
@@ -29,6 +30,10 @@ export function Start() {
   const summary = useRest<ExecutionSummary>(`/api/executions/summary?hours=${span}`, {
     topics: ['executions'],
   });
+  const stopped = useRest<ListPage<OpenCircuit>>('/api/circuits?limit=50', {
+    topics: ['executions'],
+    enabled: useScope('executions:read'),
+  });
 
   const steps = overview.data ? nextSteps(overview.data, summary.data) : [];
   const failures = (
@@ -43,7 +48,7 @@ export function Start() {
           {overview.isError ? (
             <ErrorNotice error={overview.error} again={() => void overview.refetch()} />
           ) : overview.data ? (
-            <Attention notes={attentionOf(overview.data, summary.data)} />
+            <Attention notes={attentionOf(overview.data, summary.data, stopped.data?.data ?? [])} />
           ) : (
             <Loading rows={4} />
           )}
