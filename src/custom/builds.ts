@@ -1,5 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
@@ -39,7 +37,7 @@ const START_LIMIT_MS = 2 * MINUTE;
 /** The program of the processes: next to this file, in the sources and in the build. */
 const PROGRAM = new URL(`./build-process.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 /** Lower than this process (0). A still lower one gets no time on a busy machine. */
-const PRIORITY = 5;
+const NICE = 5;
 
 interface Waiting {
   task: Task;
@@ -111,7 +109,11 @@ async function runProcess(
 ): Promise<void> {
   const { timeMs, memoryMb, program, closing } = limits;
   if (signal?.aborted || closing.aborted) return reject(stopped());
-  const child = newProcess(program, memoryMb);
+  const child = startProgram(program, {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    nice: NICE,
+    serialization: 'advanced',
+  });
   const ended = new Promise<NodeJS.Signals | null>((end) => {
     child.on('exit', (_code, by) => end(by));
     child.on('error', () => end(null));
@@ -150,20 +152,6 @@ async function runProcess(
   // Node.js aborts when the heap is full.
   if (by === 'SIGABRT') return reject(tooLarge(task, `takes more than ${memoryMb} MB of memory`));
   reject(unavailable('The process of the import ended. Send it again.'));
-}
-
-/** Starts a process that computes with lower priority than this one, and gets nothing of our environment. */
-function newProcess(program: URL, memoryMb: number): ChildProcess {
-  const child = startProgram(program, {
-    execArgv: [`--max-old-space-size=${memoryMb}`],
-    serialization: 'advanced',
-  });
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
-  } catch {
-    // It ended already, or the system refuses; the priority is only a courtesy.
-  }
-  return child;
 }
 
 function tooLarge({ type }: Task, what: string): GatehouseError {

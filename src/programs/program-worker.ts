@@ -1,12 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { setPriority } from 'node:os';
-import { join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { startProgram } from '../runtime/child-program.ts';
+import { startConfined } from '../runtime/child-program.ts';
 import { LIMITS } from './program-limits.ts';
 import {
   fromProcess,
@@ -75,9 +69,18 @@ const NICE = 5;
  */
 const NODE_OPTIONS = '--permission --disallow-code-generation-from-strings';
 
+const PROCESS = {
+  memoryMb: HEAP_MB,
+  packages: ['run'],
+  nice: NICE,
+  nodeOptions: NODE_OPTIONS,
+  // Texts of several megabytes are copied, not parsed.
+  serialization: 'advanced',
+} as const;
+
 /** Starts a process. */
 export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start): Worker {
-  const child = newProcess(program);
+  const child = startConfined(program, PROCESS);
   let running: Waiter | undefined;
   let isReady = false;
   /** The reason why the process is ended. */
@@ -177,44 +180,6 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
       begin();
     },
   };
-}
-
-function newProcess(program: URL): ChildProcess {
-  const child = startProgram(program, {
-    execArgv: [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=8', ...permissions(program)],
-    nodeOptions: NODE_OPTIONS,
-    // Texts of several megabytes are copied, not parsed.
-    serialization: 'advanced',
-  });
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, NICE);
-  } catch {
-    // The process has ended already, which `exit` reports, or the system has no priorities.
-  }
-  child.unref();
-  child.channel?.unref();
-  return child;
-}
-
-/** Returns the flags of Node.js's permission model, as for expressions (upstream/expression-limits.ts). */
-function permissions(program: URL): string[] {
-  const isSource = program.pathname.endsWith('.ts');
-  return [
-    '--permission',
-    '--allow-worker',
-    '--disallow-code-generation-from-strings',
-    ...(isSource ? sourcePaths(program) : []).map((path) => `--allow-fs-read=${path}`),
-  ];
-}
-
-/** Returns the paths that the sources read. A build is one text. */
-function sourcePaths(program: URL): string[] {
-  const code = new URL('../', program);
-  const paths = [code, new URL('../package.json', code)].map((url) => fileURLToPath(url));
-  const places = createRequire(import.meta.url).resolve.paths('run') ?? [];
-  const engine = places.map((place) => join(place, 'run')).find((path) => existsSync(path));
-  if (engine === undefined) return paths;
-  return [...paths, ...new Set([engine, realpathSync(engine)].map((path) => path + sep))];
 }
 
 const REASONS: { [code: string]: string } = {

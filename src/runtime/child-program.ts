@@ -1,5 +1,8 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { setPriority } from 'node:os';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readPackageFile } from '../package.ts';
 
@@ -9,6 +12,8 @@ const OWN_NODE = '/proc/self/exe';
 interface Start {
   /** Options of Node.js. */
   execArgv: string[];
+  /** Steps by which its priority is lower than that of this process. */
+  nice?: number;
   /** Form of the messages; default: JSON. */
   serialization?: 'json' | 'advanced';
   /** Options that the threads of the program read too. */
@@ -20,9 +25,64 @@ interface Start {
  * the build is one file, whose text goes through standard input. So the child needs no file, and runs the code of this
  * release, also after an update has replaced the files.
  */
-export function startProgram(
+export function startProgram(program: URL, { nice, ...start }: Start): ChildProcess {
+  const child = spawned(program, start);
+  try {
+    if (nice !== undefined && child.pid !== undefined) setPriority(child.pid, nice);
+  } catch {
+    // It ended already, which `exit` reports, or the system has no priorities. They are only a courtesy.
+  }
+  return child;
+}
+
+/**
+ * Starts a program without rights, by Node.js's permission model. It may start the thread that watches its parent. It may
+ * read and write no file, start no other process, and compile no code from text. So code that escaped its interpreter
+ * could not reach the master key. Sources may be read, because their process has its code from files. The process does not keep
+ * this one alive.
+ */
+export function startConfined(
   program: URL,
-  { execArgv, serialization = 'json', nodeOptions }: Start,
+  {
+    memoryMb,
+    packages,
+    ...start
+  }: Omit<Start, 'execArgv'> & { memoryMb: number; packages: readonly string[] },
+): ChildProcess {
+  const readable = program.pathname.endsWith('.ts') ? sourcePaths(program, packages) : [];
+  const child = startProgram(program, {
+    ...start,
+    execArgv: [
+      `--max-old-space-size=${memoryMb}`,
+      '--max-semi-space-size=8',
+      '--permission',
+      '--allow-worker',
+      '--disallow-code-generation-from-strings',
+      ...readable.map((path) => `--allow-fs-read=${path}`),
+    ],
+  });
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
+
+/** Returns the paths that the sources read: ours, and the folders of packages, which a build includes. */
+function sourcePaths(program: URL, packages: readonly string[]): string[] {
+  const code = new URL('../', program);
+  const own = [code, new URL('../package.json', code)].map((url) => fileURLToPath(url));
+  return [...own, ...packages.flatMap(packageFolders)];
+}
+
+/** Returns the folder of a package, and the target where it is a link. */
+function packageFolders(name: string): string[] {
+  const places = createRequire(import.meta.url).resolve.paths(name) ?? [];
+  const folder = places.map((place) => join(place, name)).find((path) => existsSync(path));
+  return folder === undefined ? [] : [...new Set([folder, realpathSync(folder)])].map((path) => path + sep);
+}
+
+function spawned(
+  program: URL,
+  { execArgv, serialization = 'json', nodeOptions }: Omit<Start, 'nice'>,
 ): ChildProcess {
   const env = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
   const path = fileURLToPath(program);

@@ -1,15 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { MapBounded } from '../connectors/catalog.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { createTurns } from '../lib/turns.ts';
-import { startProgram } from '../runtime/child-program.ts';
+import { startConfined } from '../runtime/child-program.ts';
 
 /** A task of the process: each expression for each variant of the scope. */
 export interface Task {
@@ -22,6 +18,9 @@ export interface Task {
   isOfConnector: boolean;
   maxBytes: number;
 }
+
+/** Packages that its sources use. */
+const PACKAGES = ['jsonata', 'lru-cache', 're2js'];
 
 /** Sent by the process when it has read a task and begins to evaluate. */
 const BEGUN = 'begun';
@@ -141,7 +140,7 @@ export function createBoundedExpressions(options: Options = {}): BoundedExpressi
   };
 
   const startProcess = (): Evaluator => {
-    const child = newProcess(program);
+    const child = startConfined(program, { memoryMb: MEMORY_MB, packages: PACKAGES });
     const evaluator: Evaluator = {
       child,
       running: undefined,
@@ -266,47 +265,6 @@ function checked(task: Task): Task {
     onlyExpression(task),
     new Error(`the values that it names are ${bytes} bytes together; the limit is ${MAX_BYTES} bytes`),
   );
-}
-
-function newProcess(program: URL): ChildProcess {
-  const child = startProgram(program, {
-    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8', ...permissions(program)],
-  });
-  // The child must not keep this process alive.
-  child.unref();
-  child.channel?.unref();
-  return child;
-}
-
-/**
- * Returns the flags of Node.js's permission model. The process may start the thread that watches its parent. It may
- * read and write no file, start no other process, and compile no code from text. So an expression that escaped the
- * interpreter could not reach the master key. Sources may be read, because their process has its code from files.
- */
-function permissions(program: URL): string[] {
-  const isSource = program.pathname.endsWith('.ts');
-  return [
-    '--permission',
-    '--allow-worker',
-    '--disallow-code-generation-from-strings',
-    ...(isSource ? sourcePaths(program) : []).map((path) => `--allow-fs-read=${path}`),
-  ];
-}
-
-/** Paths that the sources read outside of their folder; a build includes these packages. */
-const MODULE_PATHS = ['../package.json', '../node_modules/jsonata/', '../node_modules/lru-cache/'];
-
-function sourcePaths(program: URL): string[] {
-  const code = new URL('../', program);
-  const paths = [code, ...MODULE_PATHS.map((path) => new URL(path, code))].map((url) => fileURLToPath(url));
-  return [...paths, ...patternFolders()];
-}
-
-/** Returns the folder of re2js, and the target where it is a link. */
-function patternFolders(): string[] {
-  const places = createRequire(import.meta.url).resolve.paths('re2js') ?? [];
-  const folder = places.map((place) => join(place, 're2js')).find((path) => existsSync(path));
-  return folder === undefined ? [] : [...new Set([folder, realpathSync(folder)])].map((path) => path + sep);
 }
 
 function complete({ resolve, reject }: Waiting, message: unknown): void {
