@@ -104,3 +104,21 @@ describe('a query', () => {
     expect(await found('send a message in slack', [])).toEqual([]);
   });
 });
+
+test('a catalogue that changes during a search does not end it', async () => {
+  let version = 1;
+  const changing = createActionSearch({
+    catalog: Object.create(catalog, { version: { get: () => version } }),
+  });
+  const wanted = { query: 'create a customer', allowed: all, limit: 1 };
+  const first = await changing('development', wanted);
+  const interrupted = await changing('development', {
+    ...wanted,
+    learned: async () => {
+      version += 1;
+      await changing('development', wanted);
+      return new Map();
+    },
+  });
+  expect(interrupted).toEqual(first);
+});

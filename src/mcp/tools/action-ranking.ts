@@ -1,0 +1,182 @@
+import type { LearnedWords } from '../../actions/learned-words.ts';
+import type { Action } from '../../connectors/catalog.ts';
+import { traitsOf, type ActionIndex } from './action-index.ts';
+import { conceptTerm } from './lexicon.ts';
+import type { Step } from './query.ts';
+
+/** Actions of the index that are ranked again by their traits, for each step. */
+export const RANKED = 60;
+/** A term of fewer actions says no more than one of this many. */
+const RARE = 5;
+/** Share of the score that the words of the name earn. */
+const NAME_SHARE = 0.3;
+/** Factor for an action that does another kind of work than the step asks for. */
+const OTHER_WORK = 0.65;
+/** The same for a step that names no kind of work, which probably reads. */
+const UNASKED_WORK = 0.85;
+/** Reading one record needs its id, which a step without a number does not have. */
+const LIST_FACTOR = 1.1;
+const CONNECTED_FACTOR = 1.2;
+/** Largest bonus for an action that executions followed after all words of the step. */
+const LEARNED_FACTOR = 0.6;
+/** Rank of an action without a word of the step that executions followed, relative to the best one. */
+const LEARNED_RANK = 0.8;
+/** Share of the words that finds such an action. */
+const LEARNED_SHARE = 0.5;
+/** A phrase that equals the step adds this much; the best score by words is 1. */
+const PHRASE_SHARE = 1.2;
+/** Least nearness of a phrase to a step that has no word of the index, such as `who is late`. */
+const IDIOM_NEARNESS = 0.75;
+
+/** Kinds of work that ask for the same group of actions. */
+const GROUPS = [
+  ['read', 'list', 'search', 'download'],
+  [
+    'create',
+    'send',
+    'forward',
+    'reply',
+    'upload',
+    'share',
+    'copy',
+    'run',
+    'retry',
+    'schedule',
+    'invite',
+    'restore',
+    'comment',
+  ],
+  ['update', 'move', 'merge', 'approve', 'archive', 'schedule', 'restore'],
+  ['delete', 'cancel', 'revoke', 'archive'],
+  ['refund'],
+].map((kinds) => new Set(kinds.map(conceptTerm)));
+const LOOKS = new Set(GROUPS[0]);
+
+/** Returns the actions for one step, best first. */
+export function ranked(
+  { index, actions, counts, phrases }: ActionIndex,
+  {
+    step,
+    among,
+    favoured,
+    connected,
+  }: {
+    step: Step;
+    among: readonly number[];
+    favoured: ReadonlyMap<number, number>;
+    connected: ReadonlySet<string> | undefined;
+  },
+): Scored[] {
+  const terms = step.terms.map(({ term, group, weight }) => ({
+    term,
+    group,
+    weight: weight * Math.log(1 + actions.length / Math.max(RARE, counts.get(term) ?? 0)),
+  }));
+  const asked = askedBy(step);
+  const found = index.search({ terms, among, favoured, limit: RANKED });
+  const best = found[0]?.score ?? 1;
+  const scores = new Map<Action, number>();
+  for (const { id, score } of found) {
+    const action = actions[id];
+    if (action) scores.set(action, (score / best) * nameFit(action, asked) * workFit(action, asked));
+  }
+  const near = phrases.near(step.said);
+  for (const id of among) {
+    const action = actions[id];
+    const nearness = action ? near(action) : 0;
+    if (!action || nearness === 0) continue;
+    // A phrase that is nearly equal says much, and one that shares a word says little.
+    const gain =
+      PHRASE_SHARE *
+      nearness ** 2 *
+      (favoured.get(id) ?? 1) *
+      (step.works.size > 0 ? workFit(action, asked) ** 2 : 1);
+    const isNear = step.terms.length > 0 || nearness >= IDIOM_NEARNESS;
+    if (isNear) scores.set(action, (scores.get(action) ?? 0) + gain);
+  }
+  return [...scores]
+    .map(([action, score]) => ({ action, score: score * bonus(action, connected) }))
+    .sort((a, b) => b.score - a.score);
+}
+
+/** An action and its score. */
+export interface Scored {
+  action: Action;
+  score: number;
+}
+
+/**
+ * Returns the actions by their scores and by the executions that followed the same words earlier. It adds only allowed
+ * actions.
+ */
+export function byExperience(
+  scored: readonly Scored[],
+  {
+    content,
+    learned,
+    allowed,
+  }: {
+    content: readonly string[];
+    learned: LearnedWords;
+    allowed: readonly Action[];
+  },
+): Action[] {
+  if (learned.size === 0) return scored.map(({ action }) => action);
+  const shareOf = ({ connectorId, actionId }: Action) => {
+    const words = learned.get(`${connectorId}.${actionId}`);
+    return words ? content.filter((word) => words.has(word)).length / Math.max(1, content.length) : 0;
+  };
+  const found = new Set(scored.map(({ action }) => action));
+  const best = scored[0]?.score ?? 1;
+  const further = allowed
+    .map((action) => ({ action, share: found.has(action) ? 0 : shareOf(action) }))
+    .filter(({ share }) => share >= LEARNED_SHARE)
+    .map(({ action, share }) => ({ action, score: best * share * LEARNED_RANK }));
+  return [
+    ...scored.map(({ action, score }) => ({ action, score: score * (1 + LEARNED_FACTOR * shareOf(action)) })),
+    ...further,
+  ]
+    .sort((a, b) => b.score - a.score)
+    .map(({ action }) => action);
+}
+
+/** A step in the form that the traits of actions are compared with. */
+interface Asked {
+  step: Step;
+  /** Groups of the kinds of work that it asks for. */
+  groups: readonly ReadonlySet<string>[];
+  /** Whether it only looks at things, of which it names none by an id. */
+  looksForThings: boolean;
+  terms: ReadonlySet<string>;
+}
+
+function askedBy(step: Step): Asked {
+  const works = step.works.size > 0 ? step.works : LOOKS;
+  const hasId = [...step.words].some((word) => /\d/.test(word));
+  return {
+    step,
+    groups: GROUPS.filter((group) => [...works].some((work) => group.has(work))),
+    looksForThings: step.hasThing && !hasId && [...works].every((work) => LOOKS.has(work)),
+    terms: new Set(step.terms.map(({ term }) => term)),
+  };
+}
+
+/** Returns a factor by the part of the action's name that is asked for. */
+function nameFit(action: Action, { terms, groups, looksForThings }: Asked): number {
+  const { name, isList } = traitsOf(action);
+  const isAsked = (term: string) => terms.has(term) || groups.some((group) => group.has(term));
+  const asked = name.filter((words) => words.some(isAsked)).length;
+  const share = 1 - NAME_SHARE + (NAME_SHARE * asked) / Math.max(1, name.length);
+  return share * (looksForThings && isList ? LIST_FACTOR : 1);
+}
+
+/** Returns a factor by the kind of work of the action. */
+function workFit(action: Action, { step, groups }: Asked): number {
+  const { works } = traitsOf(action);
+  if (groups.length === 0 || groups.some((group) => [...works].some((work) => group.has(work)))) return 1;
+  return step.works.size > 0 || step.reads ? OTHER_WORK : UNASKED_WORK;
+}
+
+function bonus({ connectorId }: Action, connected: ReadonlySet<string> | undefined): number {
+  return connected?.has(connectorId) ? CONNECTED_FACTOR : 1;
+}
