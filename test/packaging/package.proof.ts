@@ -97,6 +97,14 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('sandbox_list_orders');
     const called = await client.callTool({ name: 'sandbox_list_customers', arguments: { limit: 2 } });
     expect(JSON.stringify(called)).toContain('cus_1001');
+    const code = 'const { data } = await sandbox.list_customers({ limit: 2 }); return data.length;';
+    const ran = await client.callTool({ name: 'run_code_svc', arguments: { code } });
+    expect(ran.structuredContent).toMatchObject({ value: 2 });
+    const found = await client.callTool({
+      name: 'search_actions_svc',
+      arguments: { query: 'wer hat zuletzt bestellt' },
+    });
+    expect(JSON.stringify(found.structuredContent)).toContain('list_orders');
     await client.close();
   });
 
