@@ -2,7 +2,6 @@ import type { Context } from './context.ts';
 import { assertSameAccount } from '../credentials/account-change.ts';
 import { probeTokens, type Granted } from '../credentials/granted.ts';
 import { keepTokens, placeFor } from '../credentials/granted-tokens.ts';
-import { forgetChoices } from '../credentials/memory.ts';
 import { requireCredential } from '../credentials/credential-records.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tx } from '../store/schema.ts';
@@ -42,6 +41,6 @@ export async function storeAccount(
     await keepTokens(tx, context, { granted: looked, place });
     return ended;
   });
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   return stored;
 }

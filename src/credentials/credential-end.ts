@@ -1,7 +1,6 @@
 import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
 import { notifyAccountsChanged } from '../store/change-notes.ts';
-import { forgetChoices } from './memory.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
 const MAX_REASON_CHARS = 500;
@@ -55,7 +54,7 @@ export async function endCredential(
     });
     return true;
   });
-  forgetChoices({ credentialMemory });
+  credentialMemory.forgetChoices();
   if (!ended) return;
   await notifyAccountsChanged(db, { clock }, { environment, userId });
   log.warn(

@@ -19,7 +19,6 @@ import {
   type Credential,
 } from './credential.ts';
 import { assertSameAccount } from './account-change.ts';
-import { forgetChoices } from './memory.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './credential-end.ts';
 import { isBroken } from './refusal.ts';
@@ -95,7 +94,7 @@ export async function connectAccount(context: ChangeContext, input: NewCredentia
       : { credential: await insertCredential(tx, context, made), renewed: false };
   });
   const connected = await orUserNotFound(userId, stored);
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   return connected;
 }
 
@@ -335,7 +334,7 @@ export async function deleteCredential(context: RenewContext, key: CredentialKey
     });
     return toCredential(row);
   });
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   await notifyAccountsChanged(db, context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, { credential });
@@ -384,6 +383,6 @@ async function change(
   const credential = await context.db
     .transaction()
     .execute((tx) => updateRow(tx, context, { key, changes: set }));
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   return credential;
 }

@@ -25,6 +25,8 @@ export interface CredentialMemory {
   readonly renewals: Map<string, Promise<Credential>>;
   /** Probes after rejected calls, by credential and version. */
   readonly probes: LRUCache<string, Probed>;
+  /** Empties the caches of choices, so that the next call sees a credential that this process changed. */
+  forgetChoices(): void;
 }
 
 /** Types and scopes of a user's active credentials, by connector id. */
@@ -40,18 +42,18 @@ export interface Probed {
 }
 
 export function createCredentialMemory({ clock }: { clock: Clock }): CredentialMemory {
-  const choices = { ttlMs: STALE_MS, max: MAX_CHOICES, clock: systemClock };
+  const lifetime = { ttlMs: STALE_MS, max: MAX_CHOICES, clock: systemClock };
+  const choices = createTtlCache<Credential[]>(lifetime);
+  const connected = createTtlCache<ConnectedMeans>(lifetime);
   return {
-    choices: createTtlCache(choices),
-    connected: createTtlCache(choices),
+    choices,
+    connected,
     opened: createExpiring({ ttlMs: OPENED_MS, max: MAX_OPENED, clock }),
     renewals: new Map(),
     probes: createExpiring({ ttlMs: VERDICT_MS, max: MAX_VERDICTS, clock }),
+    forgetChoices() {
+      choices.clear();
+      connected.clear();
+    },
   };
-}
-
-/** Empties the caches of choices, so that the next call sees a credential that this process changed. */
-export function forgetChoices({ credentialMemory }: { credentialMemory: CredentialMemory }): void {
-  credentialMemory.choices.clear();
-  credentialMemory.connected.clear();
 }

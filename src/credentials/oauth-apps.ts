@@ -11,7 +11,6 @@ import type { Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Context } from './context.ts';
 import { scopesIn } from './credential.ts';
-import { forgetChoices } from './memory.ts';
 import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { OTHER_ORIGIN } from './sealed-values.ts';
@@ -144,7 +143,7 @@ export async function saveOAuthApp(
     .where('connector_id', '=', connectorId)
     .where('refresh_after', 'is not', null)
     .execute();
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   return toOAuthApp(context, row);
 }
 

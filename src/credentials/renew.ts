@@ -5,7 +5,6 @@ import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { backoff } from '../runtime/backoff.ts';
-import { forgetChoices } from './memory.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './credential-end.ts';
 import { extendLease, readLeased, type Lease } from './renewal-lease.ts';
@@ -253,7 +252,7 @@ async function recordFailure(
     .where('version', '=', credential.version)
     .where('fence', '=', fence)
     .execute();
-  forgetChoices({ credentialMemory });
+  credentialMemory.forgetChoices();
   log.warn(
     {
       credentialId,

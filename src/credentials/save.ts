@@ -4,7 +4,6 @@ import type { TokenScheme } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Context } from './context.ts';
-import { forgetChoices } from './memory.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
 import { valuesOf } from './granted.ts';
 import { readLeased } from './renewal-lease.ts';
@@ -65,7 +64,7 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
       .returningAll()
       .executeTakeFirst(),
   );
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   if (row) {
     await dropSpares(db, credentialId);
     log.debug({ credentialId, connectorId: connector.connectorId, version: version + 1 }, 'tokens renewed');

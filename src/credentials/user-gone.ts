@@ -1,6 +1,5 @@
 import { deleteUser } from '../identity/users.ts';
 import type { Environment } from '../store/environments.ts';
-import { forgetChoices } from './memory.ts';
 import { credentialFacts, toCredential } from './credential.ts';
 import type { RenewContext } from './renew.ts';
 import { endTokens } from './revoke.ts';
@@ -34,7 +33,7 @@ export async function deleteUserWithCredentials(
       });
     return credentials;
   });
-  forgetChoices(context);
+  context.credentialMemory.forgetChoices();
   await Promise.all([
     ...gone.map(async (credential) => {
       const connector = catalog.connector(environment, credential.connectorId);

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/lib/json.ts';
-import { forgetChoices } from '../../src/credentials/memory.ts';
 import { openValues } from '../../src/credentials/sealed-values.ts';
 import { toCredential } from '../../src/credentials/credential.ts';
 import { createBrowser, type Browser } from '../support/browser.ts';
@@ -85,7 +84,7 @@ const expire = async () => {
   const { db } = all.service.context;
   const ended = { expires_at: 1, renew_at: 1, refresh_after: null, lease_until: null };
   await db.updateTable('credentials').set(ended).execute();
-  forgetChoices(all.service.context);
+  all.service.context.credentialMemory.forgetChoices();
 };
 const run = (input: object = {}) => call('POST', '/connectors/oauthy/actions/get_me/execute', { input });
 
@@ -279,7 +278,7 @@ describe('secrets go in', () => {
       .set({ sealed: 'no box' })
       .where('connector_id', '=', 'keyed')
       .execute();
-    forgetChoices(all.service.context);
+    all.service.context.credentialMemory.forgetChoices();
     const ran = await call('POST', '/connectors/keyed/actions/get_me/execute', { input: {} });
     expect(ran.status).toBe(500);
   });

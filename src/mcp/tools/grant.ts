@@ -1,6 +1,5 @@
 import type { Base } from '../../base.ts';
 import type { Context } from '../context.ts';
-import { forgetChoices } from '../../credentials/memory.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { userOfRequest } from '../../identity/visit.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -65,11 +64,6 @@ export async function grantFor(
     redirectUri: headers.redirectUri,
     endsAt: Math.min(caller.endsAt ?? Infinity, headers.token?.endsAt ?? Infinity),
   };
-}
-
-/** Makes the next grants and lists read the accounts of users again. */
-export function forgetAccounts(context: Pick<Context, 'credentialMemory'>): void {
-  forgetChoices(context);
 }
 
 async function userOf(

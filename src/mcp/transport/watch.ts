@@ -9,7 +9,7 @@ import type { Tables } from '../../store/schema.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
-import { forgetAccounts, type Grant } from '../tools/grant.ts';
+import type { Grant } from '../tools/grant.ts';
 import type { RemoteSubscriptions, Subscriber } from '../tools/remote-subscriptions.ts';
 
 /**
@@ -92,7 +92,7 @@ export function watchChanges(
     if (fresh.length > 0) {
       context.servers.forget();
       context.callers.forget();
-      forgetAccounts(context);
+      context.credentialMemory.forgetChoices();
     }
     polls++;
     const read = readSources(context);
