@@ -1,162 +1,35 @@
-/* The parts of the API's answers that the console shows. `/openapi.json` describes them whole. */
+import type { components, operations } from '../../data/api-types.ts';
 
-export interface ExecutionRecord {
-  executionId: string;
-  at: string;
-  requestId: string;
-  caller: string;
-  serverId: string | null;
-  userId: string | null;
-  connectorId: string;
-  actionId: string;
-  credentialId: string | null;
-  outcome: 'succeeded' | 'failed' | 'denied';
-  rule: string | null;
-  errorCode: string | null;
-  upstreamStatus: number | null;
-  durationMs: number;
-  programId: string | null;
-  /** The requests to the app, where there were several. Lists leave them out. */
-  attempts?: { actionId: string; status?: number; errorCode?: string; waitMs: number; durationMs: number }[];
-  /** The stored content of one call, for a key with payloads:read. Lists leave it out. */
-  input?: unknown;
-  output?: unknown;
+/* The answers of the API that the console shows, from the types of the client, which the routes print. */
+
+type Schemas = components['schemas'];
+/** The answer of an operation. */
+type AnswerOf<Name extends keyof operations> = operations[Name]['responses'] extends {
+  200: { content: { 'application/json': infer Body } };
 }
+  ? Body
+  : never;
 
-interface CallCounts {
-  succeeded: number;
-  failed: number;
-  denied: number;
-  p50Ms: number | null;
-  p95Ms: number | null;
-}
+export type ExecutionRecord = Schemas['ExecutionDetails'];
+export type ExecutionSummary = Schemas['ExecutionSummary'];
+export type OpenCircuit = Schemas['OpenCircuit'];
+export type Overview = Schemas['Overview'];
+export type ProblemReport = Schemas['ProblemReport'];
+export type FruitlessSearch = Schemas['FruitlessSearch'];
 
-export interface ExecutionSummary {
-  total: CallCounts;
-  hours: (CallCounts & { at: string })[];
-}
+export type ServerRecord = Schemas['Server'];
+export type ToolMode = ServerRecord['toolMode'];
+export type Restrictions = Schemas['Restrictions'];
+export type Circuit = Schemas['Circuit'];
+export type Budget = Schemas['Budget'];
+export type ServerTools = AnswerOf<'listServerTools'>;
+export type Simulation = AnswerOf<'simulateCall'>;
 
-export interface Overview {
-  servers: { enabled: number; disabled: number };
-  users: { enabled: number; disabled: number };
-  credentials: { active: number; needsReconnect: number; revoked: number };
-  subscriptions: { active: number; disabled: number };
-  deliveries: { dead: number };
-  runs: { failed: number };
-  connectors: { changed: number };
-}
-
-export type ToolMode = 'auto' | 'direct' | 'discovery';
-
-interface IdRule {
-  mode?: 'allowlist' | 'blocklist' | undefined;
-  allowedIds?: string[];
-  blockedIds?: string[];
-}
-
-export interface Restrictions {
-  connectors?: IdRule;
-  actions?: {
-    mode?: 'allowlist' | 'blocklist' | undefined;
-    allowedActions?: string[];
-    blockedActions?: string[];
-  };
-  users?: IdRule;
-  effects?: { allowed?: Effect[] };
-  confirm?: Effect[];
-}
-
-/** Stops calls that fail in a row. */
-export interface Circuit {
-  failures: number;
-  openSeconds: number;
-}
-
-/** A limit of calls in a window that slides. */
-export interface Budget {
-  per: 'server' | 'user' | 'connector' | 'action';
-  /** Absent: calls with any effect count. */
-  effect?: Effect | undefined;
-  limit: number;
-  window: '1h' | '1d';
-}
-
-export interface ServerRecord {
-  serverId: string;
-  name: string;
-  description: string;
-  customInstructions: string;
-  /** The address for API keys and JWTs. */
-  url: string;
-  /** Ends in *** unless the token was asked for. */
-  accessUrl: string;
-  restrictions: Restrictions;
-  hasRestrictions: boolean;
-  ownerUserId: string | null;
-  createdByUser: boolean;
-  toolMode: ToolMode;
-  codeMode: 'auto' | 'on' | 'off';
-  enabled: boolean;
-  pinTools: boolean;
-  budgets: Budget[];
-  duplicateGuard: 'on' | 'off';
-  circuit: Circuit | null;
-  tokenExpiresAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface ServerTools {
-  mode: 'direct' | 'discovery';
-  actions: number;
-  tokens?: number;
-  instructionTokens?: number;
-  data: {
-    name: string;
-    title?: string;
-    description?: string;
-    inputSchema?: Record<string, unknown>;
-    tokens?: number;
-  }[];
-  pagination: { hasMore: boolean };
-}
-
-export interface Simulation {
-  outcome: 'runs' | 'asks' | 'denied' | 'fails';
-  rule?: string;
-  code?: string;
-  reason: string;
-  effect?: Effect;
-  credentialId?: string;
-  checks: { check: string; passed: boolean; detail: string }[];
-}
-
-export interface UserRecord {
-  userId: string;
-  username: string;
-  metadata: Record<string, unknown>;
-  enabled: boolean;
-  createdAt: string;
-}
-
-export interface CredentialRecord {
-  credentialId: string;
-  userId: string;
-  connectorId: string;
-  name: string;
-  state: 'active' | 'needs_reconnect' | 'revoked';
-  reason?: string;
-  appMessage?: string;
-  type: string;
-  account?: { id: string; name?: string };
-  default: boolean;
-  scopes?: string[];
-  createdAt: string;
-  updatedAt: string;
-  lastUsedAt: string | null;
-  expiresAt?: string;
-  refreshFailures?: number;
-}
+export type UserRecord = Schemas['User'];
+export type CredentialRecord = Schemas['Credential'];
+export type KeyRecord = Schemas['ApiKey'];
+export type AuditEntry = Schemas['AuditEntry'];
+export type SettingsRecord = Schemas['Settings'];
 
 /** A person who signed in by OpenID Connect. */
 export interface PersonRecord {
@@ -167,78 +40,19 @@ export interface PersonRecord {
   sessions: number;
 }
 
-export interface KeyRecord {
-  keyId: string;
-  kind: 'environment' | 'named';
-  name: string;
-  scopes: string[];
-  lastFour: string;
-  status: 'active' | 'expired';
-  createdAt: string;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  previousExpiresAt: string | null;
-}
-
-export interface AuditEntry {
-  auditId: string;
-  at: string;
-  requestId: string;
-  caller: string;
-  keyName: string | null;
-  personName: string | null;
-  operation: string;
-  target: string | null;
-  status: number;
-}
-
-export type Effect = 'read' | 'write' | 'destructive';
-
-export interface ConnectorRecord {
-  connectorId: string;
-  name: string;
-  description: string;
-  categories: string[];
-  iconUrl: string;
-  website: string;
-  authentication: string[];
-  actionCount: number;
-  scopes: string[];
-}
-
-export interface ConnectorDetails extends ConnectorRecord {
-  models: string[];
-  events: { scope: string; title: string; description?: string; events: string[]; native: boolean }[];
-}
-
+export type ConnectorRecord = Schemas['Connector'];
+export type ConnectorDetails = Schemas['ConnectorDetails'];
 /** A connector of the store. */
-export interface StoredConnector {
-  connectorId: string;
-  version: number;
-  name: string;
-  kind: 'definition' | 'mcp' | 'openapi';
-  origins: string[];
-  hiddenBy: 'shipped' | 'folder' | null;
-  updatedAt: string;
-}
+export type StoredConnector = Schemas['CustomConnector'];
+export type ActionRecord = Schemas['Action'] & { inputSchema: JsonSchema };
+export type Effect = ActionRecord['effect'];
 
+/** A way to connect an account. */
 export interface SignInWay {
   type: string;
   title: string;
   inputSchema: JsonSchema;
   docsUrl: string | null;
-}
-
-export interface ActionRecord {
-  connectorId: string;
-  actionId: string;
-  name: string;
-  description: string;
-  effect: Effect;
-  list: boolean;
-  raw?: boolean;
-  inputSchema: JsonSchema;
-  effectWhen?: { parameter: string; in?: unknown[]; effect: Effect }[];
 }
 
 /** The keywords of JSON Schema that the console reads. */
@@ -261,130 +75,22 @@ export interface JsonSchema {
   $defs?: Record<string, JsonSchema>;
 }
 
-export interface SettingsRecord {
-  userServers: 'on' | 'off';
-  origins: string[];
-  redirectUris: string[];
-  payloads: 'off' | 'messages' | 'errors' | 'all';
-  payloadDays: number;
-  searchLearning: 'on' | 'off';
-  eventsAddress: string | null;
-  eventsSubscriptionId?: string;
-}
-
-export interface VersionRecord {
-  version: number;
-  draft: boolean;
+/** The members of a workflow's definition that the console reads. The API says nothing of its members. */
+interface Defined {
   definition: {
     trigger?: { type: string; cron?: string; scope?: string };
     steps?: { stepId: string; connectorId?: string; actionId?: string }[];
   };
-  connectors: string[];
-  createdAt: string;
 }
 
-export interface WorkflowRecord extends VersionRecord {
-  workflowId: string;
-  name: string;
-  updatedAt: string;
-}
+export type VersionRecord = Schemas['WorkflowVersion'] & Defined;
+export type WorkflowRecord = Schemas['Workflow'] & Defined;
+export type VersionDifference = AnswerOf<'diffWorkflowVersions'>;
+export type InstallationRecord = Schemas['Installation'];
+export type RunRecord = Schemas['Run'];
+export type RunDetails = Schemas['RunDetails'];
+export type StepRecord = RunDetails['steps'][number];
 
-export interface InstallationRecord {
-  installationId: string;
-  userId: string;
-  version: number;
-  enabled: boolean;
-  trigger: { type: string; listening?: boolean; nextAt?: string | null };
-  createdAt: string;
-}
-
-export interface VersionDifference {
-  upgradable: boolean;
-  addedFields: string[];
-  removedFields: string[];
-  changedFields: string[];
-  changes: {
-    path: string;
-    kind: 'added' | 'removed' | 'changed' | 'moved';
-    before?: unknown;
-    after?: unknown;
-  }[];
-}
-
-export interface RunRecord {
-  runId: string;
-  workflowId: string;
-  installationId: string | null;
-  userId: string;
-  version: number;
-  status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
-  trigger: string;
-  createdAt: string;
-  startedAt: string | null;
-  endedAt: string | null;
-  nextAt?: string;
-  error?: unknown;
-}
-
-export interface StepRecord {
-  stepId: string;
-  status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled';
-  attempts: number;
-  startedAt: string;
-  endedAt: string | null;
-  input?: unknown;
-  output?: unknown;
-  error?: unknown;
-  itemCounts?: Record<string, number>;
-  items?: (StepRecord & { item: number })[];
-}
-
-export interface RunDetails extends RunRecord {
-  triggerValue: unknown;
-  steps: StepRecord[];
-}
-
-export interface SubscriptionRecord {
-  subscriptionId: string;
-  connectionId?: string;
-  connectorId?: string;
-  userId?: string;
-  address: string;
-  scope: string;
-  events: string[];
-  status: 'active' | 'disabled';
-  reason?: string;
-  source?: 'native' | 'polling';
-  sourceReason?: string;
-  headers: string[];
-  ratePerSecond: number | null;
-  ordered: boolean;
-  backfill: 'none' | 'wanted' | 'running' | 'done';
-  failingSince: string | null;
-  /** Deliveries that were given up; 100 stands for 100 or more. */
-  deadDeliveries: number;
-  createdAt: string;
-}
-
-export interface DeliveryRecord {
-  deliveryId: string;
-  event: string;
-  recordId: string;
-  sequence: number;
-  status: 'waiting' | 'succeeded' | 'dead' | 'cancelled';
-  attemptCount: number;
-  lastStatus: number | null;
-  lastError: string | null;
-  nextAttemptAt: string | null;
-  createdAt: string;
-  attempts: AttemptRecord[];
-}
-
-export interface AttemptRecord {
-  number: number;
-  at: string;
-  durationMs: number;
-  status: number | null;
-  error: string | null;
-  excerpt: string | null;
-}
+export type SubscriptionRecord = Schemas['Subscription'];
+export type DeliveryRecord = Schemas['Delivery'];
+export type AttemptRecord = Schemas['Delivery']['attempts'][number];

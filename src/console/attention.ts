@@ -1,4 +1,4 @@
-import type { OpenCircuit } from './agent-types.ts';
+import type { OpenCircuit } from './api-types.ts';
 import type { ExecutionSummary, Overview } from './api-types.ts';
 import { some } from './parts/values.tsx';
 

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { IconMessageReport, IconSearchOff } from '@tabler/icons-react';
-import type { FruitlessSearch, ProblemReport } from '../agent-types.ts';
+import type { FruitlessSearch, ProblemReport } from '../api-types.ts';
 import { useServerName } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';

@@ -2,7 +2,7 @@ import { Anchor, Button, Group, SegmentedControl, SimpleGrid, Stack, Text, Theme
 import { IconArrowRight, IconCircleCheck, IconPointFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { OpenCircuit } from '../agent-types.ts';
+import type { OpenCircuit } from '../api-types.ts';
 import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.ts';
 import { attentionOf, nextSteps, type Note } from '../attention.ts';
 import { errorInWords } from '../error-words.ts';

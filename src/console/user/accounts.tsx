@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlugConnected, IconStethoscope, IconUnlink } from '@tabler/icons-react';
-import type { OpenCircuit } from '../agent-types.ts';
+import type { OpenCircuit } from '../api-types.ts';
 import type { CredentialRecord, UserRecord } from '../api-types.ts';
 import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
