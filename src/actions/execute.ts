@@ -20,7 +20,6 @@ import { secretValues } from '../upstream/authentication.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
-import { accountKey } from './list-account.ts';
 import type { Confirm } from './agreement.ts';
 import { assertEffect, findAllowed } from './find-allowed.ts';
 import { countInBudgets } from './budgets.ts';
@@ -30,6 +29,7 @@ import { fileStoreOf } from './call-files.ts';
 import { isGuarded, runGuarded, type GuardedWrite, type WriteGuard } from './duplicate-guard.ts';
 import { runOnce } from './idempotency.ts';
 import { payloadOf } from './payloads.ts';
+import { accountOfList } from './positions.ts';
 import type { ProgramCall } from './program-call.ts';
 import { selected } from './projection.ts';
 import { offerUndo, runUndo, type Undo, type UndoOffer } from './undo.ts';
@@ -330,7 +330,7 @@ async function send(
   }
   const { window, input } = splitWindow(call.action, call.input);
   const listed = { ...call, input: await withFilled(context, { ...call, input }, denies) };
-  const list = { environment, account: accountKey(facts.credential), window, onStatus };
+  const list = { environment, account: accountOfList(facts.credential), window, onStatus };
   const { records, hasMore } = await readList(context, listed, list);
   return {
     data: await completed(context, listed, { records, denies }),

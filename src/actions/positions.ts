@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Base } from '../base.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { holdsTokens } from '../credentials/refresh.ts';
 import { StoreUnavailable } from '../lib/errors.ts';
 import { HOUR } from '../lib/clock.ts';
 import { boundTo } from '../store/sealed-columns.ts';
@@ -32,6 +34,17 @@ export interface Positions {
 }
 
 const storedPosition = z.object({ cursor: z.string(), pages: z.int(), earlier: z.string() });
+
+/**
+ * Returns the account of a list, which its positions are stored under. It changes with the account, not with the
+ * tokens.
+ */
+export function accountOfList(credential: Credential | undefined): string {
+  if (!credential) return '';
+  return holdsTokens(credential)
+    ? `${credential.credentialId} ${credential.account?.id ?? ''}`
+    : credential.sealed;
+}
 
 /**
  * Stores positions in the table page_positions, so that page n+1 costs one upstream call in every process. They are
