@@ -24,6 +24,7 @@ export type Circuit = Schemas['Circuit'];
 export type Budget = Schemas['Budget'];
 export type ServerTools = AnswerOf<'listServerTools'>;
 export type Simulation = AnswerOf<'simulateCall'>;
+export type PastSimulation = AnswerOf<'simulatePast'>;
 
 export type UserRecord = Schemas['User'];
 export type CredentialRecord = Schemas['Credential'];

@@ -9,8 +9,8 @@ import {
   type ConsoleBrowser,
 } from '../support/console.ts';
 import { seedConsole, type ConsoleSeed } from '../support/console-seed.ts';
+import { rpc, shop } from '../support/mcp.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { HAS_BROWSER } from '../support/web.ts';
 
@@ -92,6 +92,36 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await button('Rotate the token').click();
     await agree('Rotate the token');
     await expect.poll(() => page.getByLabel('Access URL', { exact: true }).innerText()).not.toBe(url);
+  });
+
+  test('Servers: new restrictions are compared with recorded calls, and narrowed', async () => {
+    const { accessUrl, serverId } = await shop(service);
+    await rpc(accessUrl, 'tools/call', {
+      name: 'execute_action_svc',
+      arguments: {
+        connectorId: 'sandbox',
+        actionId: 'create_customer',
+        parameters: { name: 'Ada', email: 'ada@example.com', country: 'FR' },
+      },
+    });
+    await service.context.executions.flush();
+    await go(`/servers/${serverId}`);
+    await page.getByRole('region', { name: 'Restrictions' }).getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('checkbox', { name: 'Write' }).first().uncheck();
+    await button('Compare with recorded calls').click();
+    const recorded = page.getByRole('table', { name: 'Recorded calls' });
+    await recorded.getByText('sandbox.create_customer').waitFor();
+    await recorded.getByText('denied').waitFor();
+    await page.getByRole('checkbox', { name: 'Write' }).first().check();
+    await expect.poll(() => recorded.count()).toBe(0);
+    await button('Compare with recorded calls').click();
+    await button('Allow only the actions in use').click();
+    await page.getByRole('region', { name: 'Restrictions' }).getByRole('button', { name: 'Save' }).click();
+    await expect
+      .poll(async () =>
+        (await service.call('GET', `/api/servers/${serverId}`)).at('restrictions.actions.allowedActions'),
+      )
+      .toEqual(['sandbox.create_customer']);
   });
 
   test('Servers: restrictions are edited, simulated, and an agent is stopped', async () => {

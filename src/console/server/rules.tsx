@@ -19,6 +19,7 @@ import { ConnectorActionPicker, ConnectorsPicker, NO_ACTION, UsersPicker } from 
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
+import { PastEffect } from './past-effect.tsx';
 import { EFFECTS, formOf, restrictionsOf, type ListRule, type RestrictionForm } from './restriction-form.ts';
 
 const EFFECT_LABELS: Record<Effect, string> = {
@@ -74,6 +75,11 @@ export function Rules({ server }: { server: ServerRecord }) {
         <RuleFields
           form={editing.form}
           onChange={(changes) => setEditing({ ...editing, form: { ...editing.form, ...changes } })}
+        />
+        <PastEffect
+          serverId={server.serverId}
+          form={editing.form}
+          onPropose={(form) => setEditing({ ...editing, form })}
         />
         {save.error && <ErrorNotice error={save.error} title="The restrictions were not saved" />}
         <Group>
