@@ -1390,6 +1390,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/deliveries/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count deliveries by hour
+         * @description Deliveries of the events of each hour by their present state, oldest hour first, in UTC. The last hour is not over yet. Counts of earlier hours are a minute old at most.
+         */
+        get: operations["summarizeDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/{subscriptionId}/deliveries/{deliveryId}/replay": {
         parameters: {
             query?: never;
@@ -4166,6 +4186,36 @@ export interface components {
                 error: string | null;
                 /** @description The beginning of the answer, without secrets. */
                 excerpt: string | null;
+            }[];
+        };
+        /** @description Counts of deliveries by hour. */
+        DeliverySummary: {
+            /** @description Counts of all hours together. */
+            total: {
+                /** @description Deliveries that arrived. */
+                succeeded: number;
+                /** @description Deliveries that wait for an attempt. */
+                waiting: number;
+                /** @description Deliveries that were given up after every attempt. */
+                dead: number;
+                /** @description Deliveries that were cancelled because their subscription was disabled. */
+                cancelled: number;
+            };
+            /** @description Counts by hour, oldest first. */
+            hours: {
+                /**
+                 * Format: date-time
+                 * @description Start of the hour, UTC.
+                 */
+                at: string;
+                /** @description Deliveries that arrived. */
+                succeeded: number;
+                /** @description Deliveries that wait for an attempt. */
+                waiting: number;
+                /** @description Deliveries that were given up after every attempt. */
+                dead: number;
+                /** @description Deliveries that were cancelled because their subscription was disabled. */
+                cancelled: number;
             }[];
         };
         /** @description A workflow with its newest version. */
@@ -8976,6 +9026,29 @@ export interface operations {
                         /** @description Position of this page in the list. */
                         pagination: components["schemas"]["Pagination"];
                     };
+                };
+            };
+        };
+    };
+    summarizeDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Hours to count, the current one included. */
+                hours?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts, in all and by hour. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliverySummary"];
                 };
             };
         };

@@ -10,6 +10,7 @@ import { openCustomConnectors } from './custom/open-custom.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
 import { createPollCommits } from './sources/polling/poll-commits.ts';
 import { createSources } from './sources/loops.ts';
+import { createDeliverySummaries } from './outbox/delivery-summary.ts';
 import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
 import type { Context as HttpContext } from './http/context.ts';
@@ -134,6 +135,7 @@ export async function openContext(
       executions,
       circuits: createCircuits({ db, clock, log, telemetry }),
       executionSummaries: createExecutionSummaries({ db, clock }),
+      deliverySummaries: createDeliverySummaries({ db, clock }),
       limits,
       audit,
       keyUses: createKeyUses({ db, clock, log, intervals, audit }),

@@ -2,12 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { HOUR, MINUTE } from '../lib/clock.ts';
+import { countByHour, type HourCounts } from '../lib/hour-counts.ts';
 import type { Environment } from '../store/environments.ts';
 
 /** The calls of one hour. Durations are those of the calls that reached an app. */
-export interface HourOfCalls {
-  /** Start of the hour, epoch ms. */
-  at: number;
+export interface HourOfCalls extends HourCounts {
   succeeded: number;
   failed: number;
   denied: number;
@@ -32,7 +31,7 @@ const HOURS_AT_ONCE = 6;
 export function createExecutionSummaries({ db, clock }: Pick<Base, 'db' | 'clock'>): ExecutionSummaries {
   const settled = new LRUCache<string, HourOfCalls>({ max: MAX_HOURS });
 
-  const count = async (environment: Environment, hours: number[]): Promise<Map<number, HourOfCalls>> => {
+  const count = async (environment: Environment, hours: readonly number[]): Promise<HourOfCalls[]> => {
     const counted = new Map(hours.map((at) => [at, emptyHour(at)]));
     for (const { hour, calls, ...row } of await countHours(db, environment, hours)) {
       const found = counted.get(Number(hour) * HOUR);
@@ -43,29 +42,24 @@ export function createExecutionSummaries({ db, clock }: Pick<Base, 'db' | 'clock
       for (const [step, upTo] of [...below, Number(calls)].entries())
         found.durations[step] = (found.durations[step] ?? 0) + upTo - (below[step - 1] ?? 0);
     }
-    return counted;
+    return [...counted.values()];
   };
 
   return {
     async since(environment, from) {
       const now = clock.now();
-      const hours: number[] = [];
-      for (let at = Math.floor(from / HOUR) * HOUR; at <= now; at += HOUR) hours.push(at);
-      const known = new Map<number, HourOfCalls>();
-      const missing = hours.filter((at) => {
-        const hour = settled.get(`${environment} ${at}`);
-        if (hour) known.set(at, hour);
-        return !hour;
+      return countByHour({
+        from,
+        now,
+        atOnce: HOURS_AT_ONCE,
+        kept: (at) => settled.get(`${environment} ${at}`),
+        async count(hours) {
+          const counted = await count(environment, hours);
+          for (const hour of counted)
+            if (hour.at + HOUR + SETTLED_MS < now) settled.set(`${environment} ${hour.at}`, hour);
+          return counted;
+        },
       });
-      for (let first = 0; first < missing.length; first += HOURS_AT_ONCE) {
-        const counted = await count(environment, missing.slice(first, first + HOURS_AT_ONCE));
-        for (const [at, hour] of counted) {
-          known.set(at, hour);
-          if (at + HOUR + SETTLED_MS < now) settled.set(`${environment} ${at}`, hour);
-        }
-        await new Promise((next) => setImmediate(next));
-      }
-      return hours.map((at) => known.get(at) ?? emptyHour(at));
     },
   };
 }

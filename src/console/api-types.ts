@@ -11,6 +11,7 @@ type AnswerOf<Name extends keyof operations> = operations[Name]['responses'] ext
   : never;
 
 export type ExecutionRecord = Schemas['ExecutionDetails'];
+export type DeliverySummary = Schemas['DeliverySummary'];
 export type ExecutionSummary = Schemas['ExecutionSummary'];
 export type OpenCircuit = Schemas['OpenCircuit'];
 export type Overview = Schemas['Overview'];

@@ -1,5 +1,6 @@
 import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
+import type { DeliverySummaries } from './delivery-summary.ts';
 import type { Target } from './delivery-target.ts';
 import type { Base } from '../base.ts';
 import type { EventTriggers } from './ports.ts';
@@ -8,6 +9,7 @@ import type { EventTriggers } from './ports.ts';
 export interface Context extends Base {
   /** Sends the deliveries of the outbox, in serving processes. */
   readonly dispatcher: Deliveries;
+  readonly deliverySummaries: DeliverySummaries;
   readonly runs: EventTriggers;
 }
 

@@ -167,6 +167,8 @@ async function filters(): Promise<number[]> {
     ['overview', '/api/overview'],
     ['summary of a day', '/api/executions/summary?hours=24'],
     ['summary of a week', '/api/executions/summary?hours=168'],
+    ['deliveries of a day', '/api/deliveries/summary?hours=24'],
+    ['deliveries of a week', '/api/deliveries/summary?hours=168'],
     ['executions', '/api/executions?limit=50'],
     ['executions, outcome', '/api/executions?limit=50&outcome=denied'],
     ['executions, server', `/api/executions?limit=50&serverId=${serverId}`],

@@ -322,6 +322,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
 
   test('Webhooks: attempts of a delivery are read, and it is sent again', async () => {
     await go('/webhooks');
+    await page.getByRole('figure', { name: 'Deliveries by state' }).getByText('Arrived').waitFor();
     await page.getByRole('link', { name: receiver.url }).click();
     await page.getByRole('button', { name: '1 attempt' }).click();
     await page.getByRole('dialog').getByText('the database of the receiver is down').waitFor();

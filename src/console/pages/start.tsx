@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, SegmentedControl, SimpleGrid, Stack, Text, ThemeIcon } from '@mantine/core';
+import { Anchor, Button, Group, SimpleGrid, Stack, Text, ThemeIcon } from '@mantine/core';
 import { IconArrowRight, IconCircleCheck, IconPointFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
@@ -7,6 +7,7 @@ import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.t
 import { attentionOf, nextSteps, type Note } from '../attention.ts';
 import { errorInWords } from '../error-words.ts';
 import { Empty } from '../parts/empty.tsx';
+import { Figure, SpanChoice } from '../parts/figures.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -16,11 +17,6 @@ import { useRest, type ListPage } from '../queries.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 const Charts = lazy(async () => ({ default: (await import('../parts/call-charts.tsx')).CallCharts }));
-
-const SPANS = [
-  { value: '24', label: 'Day' },
-  { value: '168', label: 'Week' },
-];
 
 /** The first page: running things, broken things, and next steps. */
 export function Start() {
@@ -61,12 +57,7 @@ export function Start() {
           failures
         )}
       </SimpleGrid>
-      <Section
-        title="Calls"
-        aside={
-          <SegmentedControl size="xs" aria-label="Time span" value={span} onChange={setSpan} data={SPANS} />
-        }
-      >
+      <Section title="Calls" aside={<SpanChoice span={span} onChange={setSpan} />}>
         {summary.isError ? (
           <ErrorNotice error={summary.error} again={() => void summary.refetch()} />
         ) : summary.data ? (
@@ -153,24 +144,6 @@ function Calls({ summary }: { summary: ExecutionSummary }) {
         <Charts hours={summary.hours} />
       </Suspense>
     </Stack>
-  );
-}
-
-function Figure({ label, value, note }: { label: string; value: string; note?: string }) {
-  return (
-    <div>
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text fw={650} style={{ fontSize: '1.6rem', lineHeight: 1.3, fontVariantNumeric: 'tabular-nums' }}>
-        {value}
-      </Text>
-      {note && (
-        <Text size="xs" c="dimmed">
-          {note}
-        </Text>
-      )}
-    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { SubscriptionRecord } from '../api-types.ts';
+import { DeliveryCounts } from '../parts/delivery-counts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
@@ -24,6 +25,7 @@ export function WebhookList() {
       title="Webhooks"
       lead="Subscriptions send events of accounts to an address. Gatehouse signs each event and repeats what fails."
     >
+      {list.data && list.data.data.length > 0 && <DeliveryCounts />}
       <div className="card">
         <List
           label="Webhook subscriptions"

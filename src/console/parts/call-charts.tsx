@@ -2,18 +2,16 @@ import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid, Text } from '@mantine/core';
 import type { ExecutionSummary } from '../api-types.ts';
+import { barsOf, sumOf } from './hour-bars.ts';
 import { duration } from './values.tsx';
 
-const DAY_HOURS = 24;
-/** Hours in a bar of a longer span. */
-const HOURS_A_BAR = 6;
 const HEIGHT = 240;
 
 type Hour = ExecutionSummary['hours'][number];
 
 /** Charts of calls by outcome and of their durations. The same numbers stand above them as text. */
 export function CallCharts({ hours }: { hours: Hour[] }) {
-  const bars = barsOf(hours);
+  const bars = barsOf(hours, joined);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
       <figure style={{ margin: 0 }} aria-label="Calls by outcome">
@@ -66,21 +64,14 @@ export function CallCharts({ hours }: { hours: Hour[] }) {
   );
 }
 
-function barsOf(hours: Hour[]) {
-  if (hours.length <= DAY_HOURS) return hours.map((hour) => ({ ...hour, label: clockOf(hour.at) }));
-  const groups = Map.groupBy(hours, (_, index) => Math.floor(index / HOURS_A_BAR));
-  return [...groups.values()].map((group) => ({
-    label: dayOf(group[0]?.at ?? ''),
-    succeeded: sum(group, 'succeeded'),
-    failed: sum(group, 'failed'),
-    denied: sum(group, 'denied'),
+function joined(group: Hour[]) {
+  return {
+    succeeded: sumOf(group, 'succeeded'),
+    failed: sumOf(group, 'failed'),
+    denied: sumOf(group, 'denied'),
     p50Ms: weighted(group, 'p50Ms'),
     p95Ms: weighted(group, 'p95Ms'),
-  }));
-}
-
-function sum(group: Hour[], key: 'succeeded' | 'failed' | 'denied'): number {
-  return group.reduce((total, hour) => total + hour[key], 0);
+  };
 }
 
 /** Returns the mean of the hours, weighted by their calls. */
@@ -93,15 +84,4 @@ function weighted(group: Hour[], key: 'p50Ms' | 'p95Ms'): number | null {
     total += tried * (hour[key] ?? 0);
   }
   return calls === 0 ? null : Math.round(total / calls);
-}
-
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-
-function clockOf(at: string): string {
-  return clock.format(new Date(at));
-}
-
-function dayOf(at: string): string {
-  return day.format(new Date(at));
 }

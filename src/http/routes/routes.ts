@@ -13,6 +13,7 @@ import * as files from './file-routes.ts';
 import { listFruitlessSearchesRoute } from './fruitless-route.ts';
 import { listOpenCircuitsRoute } from './circuit-routes.ts';
 import { listProblemReportsRoute } from './problem-report-routes.ts';
+import { summarizeDeliveriesRoute } from './delivery-summary-route.ts';
 import { summarizeExecutionsRoute } from './execution-summary-route.ts';
 import { getOverviewRoute } from './overview-route.ts';
 import * as health from './health.ts';
@@ -143,6 +144,7 @@ export const ROUTES: Route[] = [
   hooks.receiveHookRoute,
   hooks.checkHookRoute,
   deliveries.listDeliveriesRoute,
+  summarizeDeliveriesRoute,
   deliveries.replayDeliveryRoute,
   deliveries.recoverRoute,
   deliveries.sendTestRoute,
