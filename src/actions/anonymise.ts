@@ -21,18 +21,18 @@ const DATES = /(\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?)/;
 const IP = /^\d{1,3}(\.\d{1,3}){3}$/;
 const NAME = /^[A-Za-z_@$#][A-Za-z_.:@$#-]*\d{0,2}$/;
 const MAX_NAME = 40;
-/** Counts, quantities and numbers of pages stay below this. */
+/** Smaller whole numbers are left unchanged, because they are counts, quantities and numbers of pages. */
 const SMALL = 1000;
 const DAY_MS = 86_400_000;
 
 export interface Anonymiser {
   value(value: Json, member?: string): Json;
   text(text: string, member?: string): string;
-  /** Makes addresses of one origin those of another. */
+  /** From now on, replaces the origin `from` in addresses by the origin `to`. */
   origin(from: string, to: string): void;
 }
 
-/** Returns an anonymiser. `vocabulary` has the words that the connector file compares; they stay. */
+/** Returns an anonymiser. It leaves the words of `vocabulary` unchanged, which the connector file compares or sends. */
 export function createAnonymiser(secrets: readonly string[], vocabulary: ReadonlySet<string>): Anonymiser {
   const scrub = createScrubber(secrets);
   const runs = new Map<string, string>();

@@ -42,7 +42,7 @@ export async function countInBudgets(
     .filter((budget) => budget.effect === undefined || budget.effect === effect)
     .map((budget): BudgetWindow => ({
       budget,
-      // The limit is no part of it, so that a changed limit keeps the count.
+      // The limit is not part of the key, so that the count stays when the limit changes.
       key: JSON.stringify([server.serverId, budget.per, budget.effect, budget.window, subjects[budget.per]]),
       limit: budget.limit,
       perSeconds: WINDOWS_MS[budget.window] / SECOND,

@@ -9,7 +9,7 @@ const MAX_KNOWN = 1000;
 export interface CircuitMemory {
   /** Returns the state of a circuit, at most STALE_MS old; undefined without failures. */
   stateOf(key: CircuitKey): Promise<CircuitState | undefined>;
-  /** Returns the state that this process read last, without a read while it knows the circuits. */
+  /** Returns the state that this process read last. It reads the store only when no circuits are in memory. */
   lastStateOf(key: CircuitKey): Promise<CircuitState | undefined>;
   /** Stores what this process has just written. */
   note(key: CircuitKey, state: CircuitState | undefined): Promise<void>;
@@ -24,7 +24,7 @@ export function createCircuitMemory({ db, clock }: Pick<Base, 'db' | 'clock'>): 
 
   const states = (): Promise<Map<string, CircuitState> | undefined> => {
     const now = clock.now();
-    // A clock that was put back must not keep old states.
+    // Math.abs, because a clock that was set back would otherwise keep old states.
     if (!read || Math.abs(now - read.at) >= STALE_MS) {
       const fresh = { at: now, states: readStates(db) };
       fresh.states.catch(() => {

@@ -35,7 +35,7 @@ export interface CircuitState {
 
 /** Time after which a trial call that did not end is given up, for example because its process ended. */
 const TRIAL_MS = MINUTE;
-/** Failures longer ago are not in a row with a new one. Their rows are deleted; see execution-retention.ts. */
+/** Time after which a failure no longer counts as one in a row: execution-retention.ts then deletes its row. */
 export const CIRCUITS_TTL_MS = DAY;
 
 /** Counts a failure, and opens the circuit at the limit or after a failed trial. */
@@ -75,10 +75,10 @@ export async function noteFailure(
   return { failures: row.failures, openUntil: row.open_until };
 }
 
-/** The answer to a call whose circuit may try again. */
+/** The result of claimTrial(): this call is the trial, the circuit is closed, or another call is the trial. */
 type Claim = 'trial' | 'closed' | { failures: number; closesAt: number };
 
-/** Claims the trial call of a circuit whose time has passed. It gives it to one call of all processes. */
+/** Claims the trial of a circuit whose open time is over. In all processes together, one call gets it. */
 export async function claimTrial(db: DbOrTx, key: CircuitKey, now: number): Promise<Claim> {
   const claimed = await db
     .updateTable('circuits')
@@ -98,12 +98,12 @@ export async function claimTrial(db: DbOrTx, key: CircuitKey, now: number): Prom
   return { failures: row.failures, closesAt: Math.max(row.open_until, row.trial_until ?? 0) };
 }
 
-/** Ends a trial whose end says nothing about the app, so that the next call is the trial. */
+/** Ends a trial that did not show whether the app works, so that the next call is a trial. */
 export async function endTrial(db: DbOrTx, key: CircuitKey): Promise<void> {
   await db.updateTable('circuits').set({ trial_until: null }).where(isOf(key)).execute();
 }
 
-/** Forgets the failures, after the app has answered. */
+/** Deletes the circuit with its failures, after the app has answered. */
 export async function closeCircuit(db: DbOrTx, key: CircuitKey): Promise<void> {
   await db.deleteFrom('circuits').where(isOf(key)).execute();
 }

@@ -13,7 +13,10 @@ import {
 } from './circuit-rows.ts';
 import { createCircuitMemory } from './circuit-memory.ts';
 
-/** Stops calls to an action of an account that fail in a row, so that agents wait for the app instead of hanging. */
+/**
+ * Refuses calls of an action with an account after several failures in a row. Agents then get an error at once, instead
+ * of waiting for the timeout of each call.
+ */
 export interface Circuits {
   /**
    * Runs a call, unless its circuit is open. After the time of an open circuit, one call is let through as a trial.
@@ -22,7 +25,7 @@ export interface Circuits {
   through<T>(call: RunningCall, run: () => Promise<T>): Promise<T>;
 }
 
-/** A call with its requests to the app, which grow while it runs. */
+/** A call, and the list of its requests to the app, which grows while the call runs. */
 type RunningCall = CircuitCall & { attempts: readonly Attempt[] };
 
 export function createCircuits({
@@ -91,7 +94,7 @@ const UNREACHED: ReadonlySet<unknown> = new Set([
   'protocol',
 ]);
 
-/** Returns what the last request says about the app. A refusal of ours, a cancelled call and a 429 say nothing. */
+/** Returns whether the app failed in the last request. Our own refusal, a cancelled call and a 429 give `unknown`. */
 function endOf(attempts: readonly Attempt[], error: unknown): 'failed' | 'answered' | 'unknown' {
   const last = attempts.at(-1);
   if (!last) return 'unknown';

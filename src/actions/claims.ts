@@ -4,14 +4,14 @@ import { isUniqueViolation } from '../store/open-database.ts';
 import type { Tables } from '../store/schema.ts';
 
 /*
- * Claims: rows by which one of several equal calls runs, among all processes and on both databases. The row is the lock.
- * They carry the answers of Idempotency-Keys (idempotency.ts) and the guard of repeated writes (duplicate-guard.ts).
+ * A claim is a row that lets one of several equal calls run, in all processes and on both databases. The row is the
+ * lock. Claims serve Idempotency-Keys (idempotency.ts), the guard of repeated writes (duplicate-guard.ts) and undo.ts.
  */
 
 type ClaimContext = Pick<Base, 'db' | 'clock' | 'log'>;
 export type ClaimRow = Tables['idempotency'];
 
-/** A claim as its caller asks for it. */
+/** A claim to insert. */
 export interface WantedClaim {
   keyHash: string;
   /** Hash of the part of the call that its key does not cover; empty where the key covers all of it. */
@@ -21,7 +21,7 @@ export interface WantedClaim {
   body?: string;
 }
 
-/** `mine`: the caller runs. `taken`: the valid row of another call. `lost`: another caller took the row just now. */
+/** `mine`: this call may run. `taken`: another call has a valid row. `lost`: another call changed the row just now. */
 export type Claim =
   | { state: 'mine'; leaseUntil: number }
   | { state: 'taken'; row: ClaimRow }
@@ -48,7 +48,7 @@ export async function claimCall(context: ClaimContext, wanted: WantedClaim): Pro
   return isOver ? takeClaim(context, wanted, row) : { state: 'taken', row };
 }
 
-/** Takes the row of a call that is over. Several callers may find it, and one of them gets it. */
+/** Takes the row of a call that is over. If several callers try it, one of them gets the row. */
 export async function takeClaim(
   { db, clock }: ClaimContext,
   wanted: WantedClaim,
@@ -129,7 +129,7 @@ export async function finishClaim(
       .where('lease_until', '=', leaseUntil)
       .execute();
   } catch (error) {
-    // The call took effect, so its answer must reach the caller although the claim does not know it.
+    // The call took effect, so its answer must reach the caller although it was not stored.
     log.error({ err: error }, 'outcome not stored for its claim');
   }
 }
@@ -149,7 +149,7 @@ export async function releaseClaim({ db, log }: ClaimContext, held: HeldClaim): 
   }
 }
 
-/** Stores the outcome of a call that ran next to the claim of another call, in the place of that claim. */
+/** Replaces the claim of an earlier call by the outcome of a call that ran in spite of that claim. */
 export async function replaceClaim(
   { db, clock, log }: ClaimContext,
   { keyHash, requestHash, ttlMs, body }: WantedClaim,

@@ -26,20 +26,20 @@ import { findExecution } from './executions.ts';
 
 type GuardContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
-/** How long an equal write is held after the first one succeeded. */
+/** How long an equal write is refused after the first one ended. */
 export const GUARDED_MS = 10 * MINUTE;
 
 const keyOf = storedSecret('guard-key');
 
-/** How a call meets the guard. */
+/** Facts about a call that decide whether the guard refuses it. */
 export interface WriteGuard {
-  /** Whether the caller wants the write although it was made before. */
+  /** Whether the caller asks for the write although an equal one was made. */
   again: boolean;
-  /** The program that makes the call. Its own earlier calls do not hold it. */
+  /** The program that makes the call. The guard ignores earlier calls of the same program. */
   programId?: string | undefined;
 }
 
-/** A write that the guard lets run or holds. Two writes are equal when all members but the last two are. */
+/** A write that the guard checks. Two writes are equal when all members but `guard` and `executionId` are equal. */
 export interface GuardedWrite {
   environment: Environment;
   serverId: string;
@@ -55,7 +55,7 @@ export interface GuardedWrite {
 const facts = z.object({
   executionId: z.string(),
   programId: z.string().optional(),
-  /** When the write began; after its end when it ended, epoch ms. */
+  /** Epoch ms: the start of a write that runs, the end of a write that has ended. */
   at: z.number(),
   /** Id of the record that the app made. */
   recordId: z.string().optional(),
@@ -63,14 +63,14 @@ const facts = z.object({
 });
 type Facts = z.infer<typeof facts>;
 
-/** Returns whether the guard holds a repetition of this call. Reads and actions that are idempotent by their file run. */
+/** Returns whether the guard checks this call: it is no read, and its connector file does not say `idempotent: true`. */
 export function isGuarded({ definition }: Action, effect: Effect): boolean {
   return effect !== 'read' && definition.idempotent !== true;
 }
 
 /**
- * Runs a write unless an equal one succeeded in the last ten minutes, runs now, or has an unknown outcome. A write that
- * failed for sure, or that the app answered with a question, does not hold the next one.
+ * Runs a write unless an equal one succeeded in the last ten minutes, runs now, or has an unknown outcome. An equal write
+ * runs after one that certainly failed, or that a remote server answered with a question or an error.
  * @throws GatehouseError `possible_duplicate` (`details.executionId`, `details.secondsAgo`); the errors of `run`
  */
 export async function runGuarded<Result extends { data: Json }>(
@@ -116,7 +116,7 @@ export async function runGuarded<Result extends { data: Json }>(
   }
 }
 
-/** Returns the key of a write. The input is in it as a keyed hash, so that the store does not show it. */
+/** Returns the key of a write: a keyed hash, so that the store does not reveal the input. */
 async function hashOf(context: GuardContext, write: GuardedWrite): Promise<string> {
   const { environment, serverId, userId = null, credentialId = null, action, input } = write;
   const { connectorId, actionId } = action;
@@ -127,13 +127,13 @@ async function hashOf(context: GuardContext, write: GuardedWrite): Promise<strin
     .digest('hex');
 }
 
-/** Returns whether the app asked its user a question, or reported an error, in the content of MCP. */
+/** Returns whether a remote server answered with a question for its user, or with an error, in the content of MCP. */
 function isUnfinished({ definition }: Action, data: Json): boolean {
   if (definition.response.body !== 'content' || !isJsonObject(data)) return false;
   return Object.hasOwn(data, 'inputRequests') || data['isError'] === true;
 }
 
-/** An id as apps write them. Other texts of an app do not stand in our sentence. */
+/** The form of an app's ids. Other texts of an app must not enter our message, because a model would trust them. */
 const PLAIN_ID = /^[\w.:@+=/-]{1,100}$/;
 
 function recordIn(data: Json): Partial<Facts> {
@@ -151,7 +151,7 @@ async function assertMayRepeat(context: GuardContext, write: GuardedWrite, row: 
   const now = context.clock.now();
   if (row.state === 'done') throw duplicate(write, { ...earlier, now });
   if (row.lease_until > now) throw duplicate(write, { ...earlier, now, running: true });
-  // Its process ended. The record says whether that was before the app's answer.
+  // The process of that write ended. The record of executions shows whether the app had answered before.
   const { executionId } = earlier;
   const ended = await findExecution(context.db, environment, executionId);
   if (ended?.outcome === 'succeeded') throw duplicate(write, { ...earlier, at: ended.at, now });
@@ -186,7 +186,7 @@ function duplicate(
   });
 }
 
-/** Frees the claim of a write that was undone, unless a later write has it. */
+/** Deletes the claim of a write that was undone, unless a later write has replaced it. */
 export async function freeUndone(
   { db, keys, log }: GuardContext,
   { claimKey, executionId }: { claimKey: string; executionId: string },

@@ -26,8 +26,8 @@ interface Exchange {
 export type Recording = Pick<ActionExample, 'action' | 'authentication' | 'credential' | 'input'>;
 
 /**
- * Makes the call over `outbound` and returns its example, in which the values of the account are replaced. The example
- * is complete: its request, output and error come from a second call, which the replaced answers are given to.
+ * Makes the call over `outbound` and returns its example, in which the values of the account are replaced. A second
+ * call, which gets the replaced answers instead of the app's, gives the request, output and error of the example.
  * @throws GatehouseError invalid_request for a call that cannot be made or recorded; what a network throws.
  */
 export async function recordExample(
@@ -65,7 +65,7 @@ export async function recordExample(
   return example;
 }
 
-const NOT_REPEATABLE = 'The call was made, and its example does not replay. Write this example by hand.';
+const NOT_REPEATABLE = 'The call was made, but its example does not replay. Write this example by hand.';
 
 /** @throws GatehouseError for an unknown action, and for a credential or input that does not fit. */
 function callOf(connector: Connector, recording: Recording): ExampleCall {
@@ -88,7 +88,7 @@ function invalid(message: string, faults: readonly Fault[]): GatehouseError {
   );
 }
 
-/** Returns the network with a list of what went through it. */
+/** Returns a network that sends requests over `outbound`, and adds each exchange to `exchanges`. */
 function recordingOutbound(outbound: Outbound, exchanges: Exchange[]): Outbound {
   const request = inOrder(async (asked) => {
     const whole = await loaded(asked);
@@ -99,7 +99,7 @@ function recordingOutbound(outbound: Outbound, exchanges: Exchange[]): Outbound 
   return { ...outbound, request, stream: async (asked) => streamed(await request(asked)) };
 }
 
-/** Sends one request at a time, so that reads at the same time have one order in both calls. */
+/** Sends one request at a time, so that parallel reads have the same order in both calls. */
 function inOrder(send: Outbound['request']): Outbound['request'] {
   let last: Promise<unknown> = Promise.resolve();
   return (asked) => {
@@ -165,7 +165,7 @@ function replacedAnswer(
   const type = headers['content-type']?.split(';')[0]?.trim() ?? '';
   const text = body.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(body))
-    throw refused('response', 'is no text, and examples hold texts alone');
+    throw refused('response', 'is not text, and an example can hold only text');
   const shown = {
     status,
     headers: { ...Object.fromEntries(kept), ...(type === '' ? {} : { 'content-type': type }) },

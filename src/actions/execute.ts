@@ -50,7 +50,7 @@ export interface ExecuteRequest extends Notices {
     decision: Decision;
     limits: CallLimits;
     confirm: Confirm;
-    /** Absent where equal writes run. */
+    /** Absent where the server does not guard against repeated writes. */
     guard?: WriteGuard | undefined;
   };
   connectorId: string;
@@ -60,8 +60,9 @@ export interface ExecuteRequest extends Notices {
   input: JsonObject;
   /** The requested members of the result; see projection.ts. */
   fields?: readonly string[] | undefined;
-  /** Chosen by the caller: the header x-credential-id (ignored for other connectors) and the argument. */
+  /** The header x-credential-id. It is ignored when the credential belongs to another connector. */
   credentialHeader?: string | undefined;
+  /** The argument `credentialId` of the call. */
   credentialId?: string | undefined;
   /** Gets the credential that the call runs with, before the call. */
   onCredential?: ((credential: Credential | undefined) => void) | undefined;
@@ -126,14 +127,14 @@ interface Facts {
   upstreamStatus?: number | undefined;
   /** Requests to the app. */
   attempts: Attempt[];
-  /** Whether the budgets have counted the call, which may be sent twice because of its tokens. */
+  /** Whether the budgets have counted the call. A renewal of its tokens sends it again, and must not count twice. */
   isCounted?: true;
 }
 
 /**
  * Runs an action: the only way from REST and MCP to a third party. Order: restrictions → connector and action → input
- * → credential → confirmation → Idempotency-Key or guard of repeated writes → circuit → budgets → third party → result. Every run
- * leaves a row. The row is committed before the answer when the action changes something.
+ * → credential → confirmation → Idempotency-Key, undo or guard of repeated writes → circuit → budgets → third party →
+ * result. Every run leaves a row. The row is committed before the answer when the action changes something.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
  * (`details.faults`), those of chooseCredential, of Confirm, runOnce and runGuarded, `circuit_open`, `budget_exceeded`,
  * `credential_invalid`, upstream_*.
@@ -282,7 +283,7 @@ async function callThirdParty(
   );
 }
 
-/** Calls with the chosen credential, and renews its tokens when that is due. */
+/** Makes the call with the chosen credential, whose tokens are renewed when they expire. */
 async function callWithTokens(
   context: ExecuteContext,
   request: ExecuteRequest,
@@ -305,7 +306,7 @@ async function callWithTokens(
   }
 }
 
-/** Makes all calls of one request, its further reads included, so that they share the renewal of tokens. */
+/** Sends all requests of one call, including its further reads, so that they share the renewal of tokens. */
 async function send(
   context: ExecuteContext,
   request: ExecuteRequest,

@@ -67,8 +67,9 @@ const EXPIRIES: Expiry[] = [
 
 /**
  * Deletes expired rows: executions, their chains and payloads, problem reports, undos, answers of idempotency keys, positions
- * in lists, large results, programs that waited, confirmation tokens, counts of budgets, circuits, searches and what they
- * taught, notes of changes, sessions of the console, connect sessions, states of consents that did not return, and files.
+ * in lists, large results, programs that waited, confirmation tokens, counts of budgets, circuits, searches, learned
+ * words, fruitless searches, notes of changes, sessions of the console, connect sessions, states of consents that did
+ * not return, and files.
  */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, { now, limit }));

@@ -22,7 +22,7 @@ export interface ExecutionSummaries {
 
 /** Upper ends of the steps in which durations are counted, ms. */
 const STEPS_MS = [5, 10, 20, 35, 50, 75, 100, 150, 200, 350, 500, 750, 1000, 2000, 5000, 10_000, 30_000];
-/** Rows of an hour may be written this long after it. Later on its counts are cached. */
+/** Time after the end of an hour in which its rows may still be written. Later its counts are cached. */
 const SETTLED_MS = 2 * MINUTE;
 const MAX_HOURS = 2 * 24 * 31;
 /** Hours that one query counts, so that other requests run in between. */
@@ -65,8 +65,8 @@ export function createExecutionSummaries({ db, clock }: Pick<Base, 'db' | 'clock
 }
 
 /**
- * Returns the duration below which a part of the calls stayed, in ms; null without calls. It is exact to the steps in
- * which durations are counted.
+ * Returns the duration below which this part of the calls stayed, in ms, such as 0.95 of them; null without calls. It is
+ * estimated within a step of STEPS_MS.
  */
 export function durationBelow(durations: readonly number[], part: number): number | null {
   const all = durations.reduce((sum, calls) => sum + calls, 0);

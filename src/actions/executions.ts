@@ -43,8 +43,8 @@ export interface Execution {
 }
 
 /**
- * The record of executions. Rows are written in batches, one transaction each. Measured: a row of its own costs a
- * synced commit, and in a batch a tenth of it.
+ * The record of executions. Rows are written in batches, one transaction each. Measured: a row written alone costs a
+ * synced commit, a row in a batch costs a tenth of that.
  */
 export interface ExecutionLog extends AsyncDisposable {
   /** Returns which payloads an environment stores. */
@@ -86,7 +86,7 @@ interface Waiting {
   payload: PayloadRow | undefined;
 }
 
-/* A batch whose commit failed may be in the database all the same, and is written once more. */
+/* A commit may report an error after it took effect. The batch is written again, so rows that exist are skipped. */
 const insertPayloads = manyRows((db, rows: PayloadRow[]) =>
   db
     .insertInto('execution_payloads')
@@ -228,7 +228,7 @@ function toRow(execution: Execution, now: number): Row {
   };
 }
 
-/** Returns what a row says of several requests. A single one is described by the status and duration of the call. */
+/** Returns several requests as JSON. Returns null for a single one, which the call's status and duration describe. */
 function attemptsText(attempts: readonly Attempt[]): string | null {
   if (attempts.length < 2) return null;
   const kept = attempts.slice(0, MAX_ATTEMPTS).map(({ waitMs, durationMs, ...attempt }) => ({
@@ -243,8 +243,8 @@ function attemptsText(attempts: readonly Attempt[]): string | null {
 const ORDINARY_ID = /^(?!.*gh_)[a-z0-9_]{1,32}$/;
 
 /**
- * Cleans an id as the caller wrote it, known or not. PostgreSQL takes no NUL, and one bad row would block its batch. A
- * token may stand in the place of an id.
+ * Cleans an id as the caller wrote it, known or not. PostgreSQL accepts no NUL, and one bad row would block its batch. A
+ * caller may also have written a token in the place of an id.
  */
 function plain(id: string): string {
   if (ORDINARY_ID.test(id)) return id;
@@ -336,7 +336,7 @@ export async function listExecutions(
   };
   for (const [column, value] of Object.entries(others)) {
     if (value === undefined) continue;
-    // A user has few of the calls, which SQLite does not know. A text that no index has leaves it the index of users.
+    // SQLite does not know that a user has few of the calls. `column || ''` matches no index, so the index of users is left.
     const compared = userId === undefined ? sql.ref(column) : sql`${sql.ref(column)} || ''`;
     query = query.where(compared, '=', value);
   }

@@ -14,8 +14,9 @@ import type { Context } from './context.ts';
 import type { Environment } from '../store/environments.ts';
 
 /**
- * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. An
- * unknown name is always "not found", also when restrictions would deny it, because it may be a typing error.
+ * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. An unknown
+ * action of an allowed connector is "not found" without a look at the restrictions, because it may be a typing error. So
+ * is an unknown connector. A denied user or a denied connector is `restricted` before that.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
  */
 export function findAllowed(

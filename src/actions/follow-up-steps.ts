@@ -23,9 +23,9 @@ interface Following {
 }
 
 /**
- * Returns the result of an action after the steps of its `after`; the value of its own request where it has none.
- * @throws GatehouseError those of readValue(); for an action that writes `upstream_failed` or `upstream_timeout` with
- * the step (`details.step`), because its own request had its effect.
+ * Runs the steps of an action's `after`, and returns the result. Without `after` it returns the value of the request.
+ * @throws GatehouseError those of readValue(); for an action that writes, `upstream_failed` or `upstream_timeout` with
+ * the step (`details.step`), because the action's own request took effect.
  */
 export async function afterSteps(
   context: UpstreamContext,
@@ -145,7 +145,8 @@ function stillRunning({ connector }: UpstreamCall, state: Json | undefined): Gat
 }
 
 /**
- * Returns the error of a step. After a write no error may say that nothing happened, because a caller would repeat it.
+ * Returns the error of a step. After a write no error may mean that nothing happened, because a caller would repeat the
+ * write.
  */
 function failedStep({ call }: Following, step: string, error: unknown): unknown {
   if (!(error instanceof GatehouseError) || call.action.effect === 'read') return error;

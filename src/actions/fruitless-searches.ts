@@ -5,11 +5,11 @@ import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } 
 import type { Environment } from '../store/environments.ts';
 import type { DbOrTx, Tables, Tx } from '../store/schema.ts';
 
-/** How long a query is kept after it was asked last. */
+/** How long a query is stored after it was last asked. */
 export const FRUITLESS_TTL_MS = 90 * DAY;
-/** Queries of an environment. Beyond it the one that was asked least often makes room. */
+/** Queries that an environment stores. A further query replaces the one that was asked least often. */
 const MAX_QUERIES = 10_000;
-/** Queries that were asked once may hold anything, so only repeated ones are shown. */
+/** Least number of times that a shown query was asked. A query that was asked once may hold private text. */
 const LEAST_ASKED = 2;
 
 type Search = Pick<Tables['searches'], 'environment' | 'query' | 'at'>;
@@ -59,7 +59,7 @@ const ORDER: ListOrder = {
 };
 
 /**
- * Returns a page of the queries that were asked at least twice and led to no execution, the last one first.
+ * Returns a page of the queries that were asked at least twice and led to no execution, the most recent one first.
  * @throws GatehouseError `invalid_request` for an offset beyond 10,000.
  */
 export async function listFruitless(

@@ -60,8 +60,8 @@ export function assertIdempotencyKey(key: string): void {
 }
 
 /**
- * Runs a call once per key. The same key and body within 24 hours give the first answer again, a failure included.
- * Failures of calls without effect are not stored. This holds between processes, on both databases: the row is the
+ * Runs a call once per key. The same key and body within 24 hours give the first answer again. A failure is stored as an
+ * answer too, unless the call certainly had no effect. This holds between processes, on both databases: the row is the
  * lock. `run` gets a stable name for the third party's own idempotency header.
  * @throws GatehouseError `idempotency_conflict` for another body, `idempotency_in_progress` (Retry-After) while the
  * first still runs, `upstream_failed` when its process died and the call must not be repeated; the errors of `run`.

@@ -12,7 +12,7 @@ export interface Inverse {
   faults: Fault[];
 }
 
-/** Returns the call that undoes a call with this input and result; undefined where its file names none. */
+/** Returns the call that undoes a call with this input and result; undefined where the connector file names none. */
 export function inverseOf(
   connector: Connector,
   { definition: { undo } }: Action,

@@ -5,13 +5,13 @@ import type { Db, Tx } from '../store/schema.ts';
 
 /** How long a count is kept. */
 export const LEARNED_TTL_MS = 90 * DAY;
-/** Executions that teach the search a word. */
+/** Executions after which a word counts as learned for an action. */
 const ENOUGH = 5;
-/** The largest count of one contributor for the others, because one user alone must not change their ranking. */
+/** Executions of one contributor that count for others, because one user alone must not change their ranking. */
 const MOST_FOR_OTHERS = 2;
-/** Counts of one word and action. More would change nothing. */
+/** Rows of one word and action. They are more than ENOUGH, so further rows would change nothing. */
 const MAX_ROWS = 100;
-/** Words and actions that one contributor adds in a day. */
+/** Counts that one contributor adds in a day. */
 const MAX_A_DAY = 300;
 const MAX_WORDS = 12;
 /** Words of a query that are looked up. */
@@ -72,10 +72,10 @@ export async function countFollowed(tx: Tx, followed: Followed): Promise<void> {
   }
 }
 
-/** Words by the name of the action that they stand for. */
+/** The learned words of actions, by the action's name `connector.action`. */
 export type LearnedWords = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns which actions enough executions followed, for the words of a search by this contributor. */
+/** Returns the actions that were executed often enough after searches with these words, and those words. */
 export async function learnedWords(
   db: Db,
   {

@@ -10,7 +10,7 @@ import { boundTo } from '../store/sealed-columns.ts';
 const KEPT_MS = HOUR;
 /** Maximum number of positions of one list; beyond it the oldest are deleted. */
 const MAX_PER_LIST = 1000;
-/** Pages of a walk between two checks of that bound. */
+/** Pages of a walk between two checks of MAX_PER_LIST. */
 const PRUNE_EVERY = 64;
 
 /** The beginning of a page of an upstream list. */
@@ -19,8 +19,9 @@ export interface Position {
   offset: number;
   /** The third party's cursor, key or address; undefined at the beginning of the list. */
   cursor: string | undefined;
-  /** Number of pages before it, and the fingerprint of an earlier cursor: see walk.ts. */
+  /** Number of pages before it. */
   pages: number;
+  /** Fingerprint of an earlier cursor, by which walk.ts detects a cycle. */
   earlier: string;
 }
 

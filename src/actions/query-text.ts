@@ -1,6 +1,6 @@
 /** Length of a stored query, characters. */
 const MAX_QUERY = 100;
-/** Longer words are rather keys than words. */
+/** Longer words are left out, because they are probably keys. */
 const MAX_WORD = 40;
 
 const ADDRESS = /\S+@\S+|\b(?:https?:\/\/|www\.)\S+/gu;

@@ -20,7 +20,7 @@ const MAX_ENTRIES = 50;
 export type Denies = (action: Action) => string | undefined;
 
 /**
- * Returns the input of a call with the parameters that `before` fills. Nothing is sent where a read fails.
+ * Returns the input of a call with the parameters that `before` fills. If a read fails, the call itself is not sent.
  * @throws GatehouseError `restricted` where the caller may not use a read, `invalid_request` for more than 50 entries,
  * those of readValue()
  */
@@ -79,7 +79,7 @@ async function readFor(
 
 /**
  * Returns the records of a page, each completed by the read that `each` names. A record whose read fails stays as the
- * list gave it, with `readError`. So do records whose read did not start before the timeout of the list's action.
+ * list gave it, with `readError`. The same holds for a read that did not start before the timeout of the list's action.
  * @throws GatehouseError `credential_invalid`, and the error of the first read where all fail and the app did not
  * refuse it.
  */
@@ -115,7 +115,7 @@ export async function completed(
   });
 }
 
-/** Returns whether a read is made for such an input. */
+/** Returns whether a read is made for this input. */
 export function applies({ when, unless }: EachRead, input: JsonObject): boolean {
   return (!when || holds(when, input)) && !(unless && holds(unless, input));
 }

@@ -2,7 +2,7 @@ import { asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.
 import { memoByObject } from '../lib/memo.ts';
 
 const MARK = '[redacted]';
-/** Schemas that may hold for one value; more are an expansion without end. */
+/** Limit of the schemas that are read for one value. Marks of further schemas are not seen. */
 const MAX_SCHEMAS = 1000;
 
 /**

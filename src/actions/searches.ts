@@ -11,20 +11,20 @@ import { noteFruitless, removeFruitless } from './fruitless-searches.ts';
 import { countFollowed } from './learned-words.ts';
 import type { ExecutionLog } from './executions.ts';
 
-/** An execution within this time after a search follows it. */
+/** Time after a search in which an execution counts as following it. */
 const FOLLOW_MS = 10 * MINUTE;
-/** Searches of one caller that wait for executions. Beyond it searches are not noted, so that none floods the table. */
+/** Searches of one caller that wait for executions. Further ones are not stored, so that no caller fills the table. */
 const MAX_WAITING = 20;
-/** Executions of one caller that are read at once. */
+/** Executions of one caller that one look-up reads. */
 const MAX_EXECUTIONS = 200;
-/** Other callers whose searches are concluded at each search. */
+/** Old searches of other callers that are concluded at each search. */
 const MAX_OTHERS = 3;
 
 export type SearchContext = Pick<Base, 'db' | 'clock' | 'hashKey'> & {
   executions: Pick<ExecutionLog, 'flush'>;
 };
 
-/** The caller of searches: executions of the same one follow them. */
+/** The caller of a search. Only executions of the same caller can follow the search. */
 export interface Searcher {
   environment: Environment;
   serverId: string;
@@ -51,7 +51,7 @@ export function contributorOf(
   return hashToken(hashKey, `search ${environment} ${userId ?? caller}`);
 }
 
-/** Notes a search, for a day at most. */
+/** Stores a search, for a day at most, until it is concluded. */
 export async function noteSearch(
   { db, clock }: SearchContext,
   searcher: Searcher,
@@ -81,8 +81,8 @@ export async function noteSearch(
 }
 
 /**
- * Counts the executions that followed the searches of a caller, and concludes its old searches. No call of an action
- * waits for this, because it reads the record of executions.
+ * Counts the executions that followed the searches of a caller, and concludes its old searches: counts those without an
+ * execution as fruitless, and deletes them. It reads the record of executions, so no call of an action waits for it.
  */
 export async function followSearches(context: SearchContext, searcher: Searcher): Promise<void> {
   const { db, clock } = context;
@@ -117,7 +117,7 @@ export async function followSearches(context: SearchContext, searcher: Searcher)
   });
 }
 
-/** Concludes old searches of other callers, so that those of a caller who left are read too. */
+/** Concludes old searches of other callers, because a caller that never returns does not conclude its own. */
 export async function followOthers(
   context: SearchContext,
   environment: Environment,
@@ -159,7 +159,7 @@ async function conclude(
   await tx.deleteFrom('searches').where('search_id', '=', search.search_id).execute();
 }
 
-/** Returns the newest search before an execution that found its action, else the newest one. */
+/** Returns the newest earlier search whose hits include the executed action, else the newest earlier search. */
 function searchBefore(searches: readonly SearchRow[], execution: FollowingCall): SearchRow | undefined {
   const before = searches.filter(
     ({ at, read_until }) => execution.at > read_until && execution.at <= at + FOLLOW_MS,
@@ -167,7 +167,7 @@ function searchBefore(searches: readonly SearchRow[], execution: FollowingCall):
   return before.findLast((search) => nameOf(execution) in hitsOf(search)) ?? before.at(-1);
 }
 
-/** Returns the words of the step that found the action. An action that a query of several steps did not find has none. */
+/** Returns the words of the step that found the action. If no step of several found it, there are no words. */
 function wordsFor(search: SearchRow, name: string): readonly string[] {
   const steps = z.array(z.array(z.string())).parse(JSON.parse(search.words));
   const step = hitsOf(search)[name] ?? (steps.length === 1 ? 0 : -1);
@@ -202,7 +202,7 @@ function executionsOf(
     .where('at', '>', from)
     .where(sql`outcome || ''`, '=', 'succeeded')
     .where('caller', '=', caller);
-  // A text that no index has leaves the query the index of the user, who has fewer calls than the server.
+  // `server_id || ''` matches no index. The query then uses the index of the user, who has fewer calls than the server.
   query =
     userId === undefined
       ? query.where('server_id', '=', serverId).where('user_id', 'is', null)

@@ -8,9 +8,9 @@ import type { McpServer } from '../servers/server-records.ts';
 
 /** The newest recorded calls of a server that are judged. */
 const MAX_CALLS = 100_000;
-/** Entries of each list of the answer, those with the most calls first. */
+/** Entries of `denied` and of `confirmed`. The entries with the most calls come first. */
 const MAX_LISTED = 1000;
-/** Entries of a list of restrictions. */
+/** Entries that an allowlist may have: see servers/restrictions.ts. */
 const MAX_ENTRIES = 1000;
 
 const judged = z.object({
@@ -27,12 +27,16 @@ export const pastSimulation = z.object({
   denied: z.array(judged).meta({
     description: `Calls that ran and would be denied, by user and rule, at most ${MAX_LISTED} entries.`,
   }),
-  confirmed: z.array(judged).meta({ description: 'Calls that ran and would need the user’s agreement.' }),
+  confirmed: z.array(judged).meta({
+    description: `Calls that ran and would need the user’s agreement, at most ${MAX_LISTED} entries.`,
+  }),
   unused: z
     .array(z.object({ connectorId: z.string(), actionId: z.string() }))
-    .meta({ description: 'Actions that stay allowed, and that no judged call used.' }),
+    .meta({ description: 'Actions that the restrictions allow, and that no judged call used.' }),
   proposal: restrictionsSchema.meta({
-    description: 'These restrictions, narrowed to the actions in use: least privilege, as PUT takes it.',
+    description:
+      'These restrictions, narrowed to the actions in use (least privilege), in the form that PUT accepts. ' +
+      `With more than ${MAX_ENTRIES} used actions it allows whole connectors.`,
   }),
 });
 type PastSimulation = z.infer<typeof pastSimulation>;
@@ -44,7 +48,7 @@ interface Call {
   count: number;
 }
 
-/** Judges the recorded calls of a server since a time by other restrictions. Calls that were denied are left out. */
+/** Judges the recorded calls of a server since a time by other restrictions. It leaves out calls that were denied. */
 export async function simulatePast(
   context: Pick<Base, 'db' | 'catalog'>,
   server: McpServer,
@@ -112,7 +116,7 @@ async function recordedCalls(
   }));
 }
 
-/** An action that is gone is judged by its name. */
+/** Returns the rule that denies a call. An action that no longer exists is judged by its name. */
 function deniedBy(
   decision: Decision,
   action: Parameters<Decision['action']>[0] | undefined,
@@ -135,12 +139,12 @@ function unusedActions(
     .map(({ connectorId, actionId }) => ({ connectorId, actionId }));
 }
 
-/** Returns the restrictions with an allowlist of the used actions. Without a used one they stay as they are. */
+/** Returns the restrictions with an allowlist of the used actions. Without used actions they stay unchanged. */
 function narrowed(restrictions: Restrictions, used: ReadonlySet<string>): Restrictions {
   if (used.size === 0) return restrictions;
   const names = [...used].sort();
   const connectorIds = [...new Set(names.map((name) => name.slice(0, name.indexOf('.'))))];
-  // A connector's raw call must be named exactly.
+  // `connector.*` does not allow the raw call of a connector, so it is named too.
   const raw = names.filter((name) => name.endsWith(`.${RAW_ACTION}`));
   const allowedActions =
     names.length <= MAX_ENTRIES ? names : [...connectorIds.map((id) => `${id}.*`), ...raw];

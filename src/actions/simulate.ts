@@ -12,8 +12,8 @@ import { assertEffect, findAllowed } from './find-allowed.ts';
 import { assertReads } from './reads.ts';
 
 /** The call to simulate. */
-export interface Supposed {
-  /** Undefined: no user, where the server has no owner. */
+export interface SimulatedCall {
+  /** Undefined for a call without a user, which only a server without an owner serves. */
   userId: string | undefined;
   connectorId: string;
   actionId: string;
@@ -30,7 +30,10 @@ export const simulation = z.object({
     description:
       '`asks`: runs after the user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
   }),
-  rule: z.string().optional().meta({ description: 'The restriction that denies it or asks the user.' }),
+  rule: z
+    .string()
+    .optional()
+    .meta({ description: 'The restriction that denies the call, or that asks the user.' }),
   code: z.string().optional().meta({ description: 'The error code that the caller would get.' }),
   reason: z.string(),
   effect: z.enum(['read', 'write', 'destructive']).optional(),
@@ -43,7 +46,7 @@ type Simulation = z.infer<typeof simulation>;
 export async function simulate(
   context: Pick<Base, 'db' | 'catalog'>,
   live: LiveServer,
-  supposed: Supposed,
+  supposed: SimulatedCall,
 ): Promise<Simulation> {
   const { userId, connectorId, actionId, input } = supposed;
   const { environment, serverId } = live.server;
@@ -56,11 +59,13 @@ export async function simulate(
   let effect: Effect | undefined;
   try {
     assertEnabled(live);
-    passed('It is switched on.', 'user');
+    passed('The server is switched on.', 'user');
     assertServesUser(live, userId);
     if (userId !== undefined) await requireEnabled(context.db, environment, userId);
     passed(
-      userId === undefined ? 'The call has no user, and the server needs none.' : 'The server serves them.',
+      userId === undefined
+        ? 'The call has no user, and the server needs none.'
+        : 'The server serves this user.',
       'action',
     );
     const known = context.catalog.action(environment, connectorId, actionId);
@@ -84,18 +89,21 @@ export async function simulate(
     if (input) {
       const faults = checkInput(action, input);
       if (faults.length > 0) throw invalidRequest(faults, `The input of ${connectorId}.${actionId}`);
-      passed('It fits the schema.');
+      passed('The input fits the schema.');
     }
     at = 'credential';
     const credential = await chooseCredential(context, { environment, userId, connector, action });
-    passed(credential ? `It acts with ${credential.credentialId}.` : 'It needs none.', 'confirmation');
+    passed(
+      credential ? `The call uses ${credential.credentialId}.` : 'The call needs no credential.',
+      'confirmation',
+    );
     const rule = live.decision.confirms(effectOf);
     const facts = { effect: effectOf, ...(credential ? { credentialId: credential.credentialId } : {}) };
     if (rule === undefined) {
-      passed('It runs without asking.');
-      return { outcome: 'runs', reason: `${serverId} would run it.`, ...facts, checks };
+      passed('The call runs without asking the user.');
+      return { outcome: 'runs', reason: `${serverId} would run the call.`, ...facts, checks };
     }
-    const reason = `Its user is asked first: the server confirms calls whose effect is ${effectOf} (${rule}).`;
+    const reason = `The user is asked first: the server confirms calls whose effect is ${effectOf} (${rule}).`;
     passed(reason);
     return { outcome: 'asks', rule, reason, ...facts, checks };
   } catch (error) {

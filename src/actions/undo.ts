@@ -26,7 +26,7 @@ const TOKEN = /^gh_undo_[0-9A-Za-z]{43}$/;
 /** The member of a result that can be undone. */
 export type UndoOffer = { undoToken: string; expiresAt: string };
 
-/** A call that can be undone, and the call that does it. */
+/** A call that can be undone, and its inverse: the call that undoes it. */
 export interface Undo {
   /** The execution to undo. */
   executionId: string;
@@ -34,8 +34,10 @@ export interface Undo {
   serverId: string | undefined;
   userId: string | undefined;
   connectorId: string;
+  /** The action of the inverse. */
   actionId: string;
   credentialId: string | undefined;
+  /** The input of the inverse. */
   input: JsonObject;
   /** The claim of the execution in the guard of repeated writes. */
   claimKey: string | undefined;
@@ -53,8 +55,9 @@ interface DoneCall {
 }
 
 /**
- * Stores how a call is undone, and returns its token. Returns undefined where its file names no inverse, the values do not
- * fill the inverse's input, or the store fails, because the call took effect all the same.
+ * Stores the inverse of a call, and returns its token. Returns undefined where the connector file names no inverse, or
+ * the call's values do not fill the input of the inverse. It returns undefined for a failure of the store too, because
+ * the call itself succeeded.
  */
 export async function offerUndo(context: UndoContext, done: DoneCall): Promise<UndoOffer | undefined> {
   const { connector, action, input, result, parties } = done;
@@ -89,8 +92,8 @@ export async function offerUndo(context: UndoContext, done: DoneCall): Promise<U
 }
 
 /**
- * Returns the undo of a token, for the user and server that got it. A token of another user or server is as unknown as
- * an invented one.
+ * Returns the undo of a token, for the user and server that got it. The token of another user or server gets the same
+ * error as an unknown token.
  * @throws GatehouseError `undo_not_found`
  */
 export async function undoByToken(
@@ -169,9 +172,10 @@ export function undoNotFound(): GatehouseError {
 const claimShape = z.object({ executionId: z.string(), unknown: z.literal(true).optional() });
 
 /**
- * Runs the inverse once, among all processes. A failure without effect lets it run again.
- * @throws GatehouseError `already_undone` (`details.executionId` of the undo), also while another undo runs or when the
- * outcome of an earlier one is unknown; the errors of `run`
+ * Runs the inverse of a call once, in all processes together. After a failure without effect it may run again. After an
+ * unknown outcome it may run again if it is `repeatable`.
+ * @throws GatehouseError `already_undone` (`details.executionId` of the undo), also while another undo runs, or when the
+ * outcome of an earlier one is unknown and the inverse is not repeatable; the errors of `run`
  */
 export async function runUndo<Result>(
   context: UndoContext,
@@ -208,7 +212,7 @@ export async function runUndo<Result>(
   }
 }
 
-/** @throws GatehouseError `already_undone` unless the process of an earlier undo died and it may be repeated */
+/** @throws GatehouseError `already_undone` unless the process of an earlier undo died and the inverse is repeatable */
 async function assertMayUndo(
   { db, clock, keys }: UndoContext,
   { undo, repeatable, row }: { undo: Undo; repeatable: boolean; row: ClaimRow },

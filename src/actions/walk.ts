@@ -14,7 +14,7 @@ export const MAX_CALLS = 200;
 const START: Position = { offset: 0, cursor: undefined, pages: 0, earlier: '' };
 
 /**
- * Returns a page of a list that can only be read from one page to the next. It starts at the nearest remembered
+ * Returns a page of a list that can only be read from one page to the next. It starts at the nearest stored
  * position, joins pages that are too small, and cuts pages that are too large. Offset 0 always starts from the
  * beginning.
  * @throws GatehouseError `invalid_request` when the offset is further than MAX_CALLS pages; the walked positions are

@@ -7,11 +7,11 @@ export interface Task {
   type: 'run';
   /** The code with its frame; see program-source.ts. */
   source: string;
-  /** The time of Gatehouse's clock, epoch ms. The program gets its time from it. */
+  /** The time of Gatehouse's clock, epoch ms, which the program gets from `Date`. */
   now: number;
-  /** JSON text of the state of a program that goes on; undefined for a new one. */
+  /** JSON text of the state of a resumed program; undefined for a new one. */
   state: string | undefined;
-  /** Ids of the questions that were answered, for a program that goes on. */
+  /** Ids of the questions that were answered, for a resumed program. */
   answered: string[];
   /** Limit of processor time. */
   cpuSeconds: number;
@@ -20,7 +20,7 @@ export interface Task {
 /** The answer to a request of the program: JSON text, or `waits` when its user has to agree first. */
 export type Reply = { text: string } | { waits: true };
 
-/** A message to the process. */
+/** A message to a process that runs programs. */
 export type ToProcess = Task | ({ type: 'reply'; id: number } & Reply);
 
 const request = z.strictObject({
@@ -42,7 +42,7 @@ const waiting = z.strictObject({
 const failed = z.strictObject({ type: z.literal('failed'), code: z.string(), message: z.string() });
 const limit = z.strictObject({ type: z.literal('limit'), reason: z.string() });
 
-/** A message of the process. */
+/** A message from a process that runs programs. */
 export const fromProcess = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('ready') }),
   request,

@@ -4,13 +4,13 @@ import { LIMITS } from './program-limits.ts';
 import type { FromProcess, Reply, Task, ToProcess } from './program-messages.ts';
 
 /*
- * A process that runs one program after the other, of one user. The JavaScript engine is QuickJS in WebAssembly, within
+ * A process that runs the programs of one user, one after the other. The JavaScript engine is QuickJS in WebAssembly, within
  * a thread of this process (package `run`). program-processes.ts ends the process when a program exceeds a limit.
  */
 
 const MIB = 1024 * 1024;
 const CHECK_MS = 100;
-/** Limit of the whole process, far above a program's own limit. Only faults of the engine reach it. */
+/** Memory limit of the whole process, far above a program's own limit. Only a fault of the engine can exceed it. */
 const MAX_RSS = 512 * MIB;
 /** The engine's own limit counts the time of calls too. The other limits end a program earlier. */
 const ENGINE_TIMEOUT_MS = 660_000;
@@ -87,7 +87,7 @@ async function run({ source, now, state, answered, cpuSeconds }: Task): Promise<
   }
 }
 
-/** Passes a request of the program on. */
+/** Sends a request of the program to Gatehouse, and returns the reply. */
 async function request(name: string, argument: string): Promise<string> {
   const { interrupt, resume } = getHostFunctionContext();
   lastId += 1;
@@ -100,7 +100,7 @@ async function request(name: string, argument: string): Promise<string> {
   return 'waits' in reply ? interrupt(true) : reply.text;
 }
 
-/** Watches time and memory. The thread of the program cannot delay this one. */
+/** Watches time and memory on the main thread, which the program's own thread cannot delay. */
 function watchLimits(cpuSeconds: number): () => void {
   const before = process.cpuUsage();
   const timer = setInterval(() => {

@@ -16,7 +16,7 @@ export interface Programs {
 }
 
 const MAX_PROCESSES = 4;
-/** One owner leaves processes to the others. */
+/** Processes of one owner. It is fewer than MAX_PROCESSES, so that other owners get some. */
 const MAX_OF_OWNER = 2;
 const MAX_WAITING = 100;
 const MAX_WAITING_OF_OWNER = 20;
@@ -57,10 +57,10 @@ export function createPrograms(options: Options = {}): Programs {
     if (free) return free;
     if (own.length >= MAX_OF_OWNER) return undefined;
     if (workers.size < MAX_PROCESSES) return start(owner);
-    // The end of a process that stops calls next(), which looks for a place again.
+    // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return undefined;
-    // A free process of another owner makes way: of an owner without waiting programs, or any when this owner has none.
-    // Otherwise owners with many programs would end the processes of each other all the time.
+    // Ends a free process of an owner without waiting programs. If each owner has some, a free process is ended only for
+    // an owner without a process. Otherwise owners with many programs would keep ending the processes of each other.
     const others = [...workers].filter(({ state }) => state === 'free');
     const other =
       others.find((worker) => queue.sizeOf(worker.owner) === 0) ?? (own.length === 0 ? others[0] : undefined);

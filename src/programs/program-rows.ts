@@ -7,7 +7,7 @@ import type { Environment } from '../store/environments.ts';
 import type { Tables } from '../store/schema.ts';
 import { boundTo } from '../store/sealed-columns.ts';
 
-/** How long a program waits for its user. Its confirmation tokens are valid as long. */
+/** How long a program waits for its user. Its confirmation tokens are valid for the same time. */
 const WAITS_MS = 10 * MINUTE;
 /** Programs of one user of a server that wait at the same time. */
 const MAX_WAITING = 20;
@@ -38,7 +38,7 @@ const question = z.object({
   /** Lets exactly this call run once. */
   token: z.string(),
   expiresAt: z.string(),
-  /** The call in the words of its refusal. */
+  /** The remaining `details` of the error that asked for the agreement. */
   facts: z.record(z.string(), z.json()),
 });
 /** A call of a program that its user has to agree to. */
@@ -46,14 +46,14 @@ export type ProgramQuestion = z.infer<typeof question>;
 
 const continuation = z.object({
   source: z.string(),
-  /** The journal: the answers of all calls so far, and the seeds of time and chance. */
+  /** The engine's journal: the answers to all calls so far, and the seeds of clock and random numbers. */
   state: z.string(),
   calls: z.array(call),
   questions: z.array(question),
   /** The header x-credential-id of the request that began the program. */
   credentialHeader: z.string().nullable(),
 });
-/** Everything that a program needs to go on, in any process. */
+/** The values with which any process can resume a program. */
 export type Continuation = z.infer<typeof continuation>;
 
 /**
@@ -114,7 +114,7 @@ export async function readWaiting(
 }
 
 /**
- * Takes a program that waits. Only one request in all processes can.
+ * Claims a program that waits, for one request among all processes.
  * @throws GatehouseError `program_not_waiting` for all others.
  */
 export async function claimWaiting(
@@ -134,7 +134,7 @@ export async function claimWaiting(
   if (!claimed) throw notWaiting();
 }
 
-/** Lets a program that was claimed, and of which nothing was run, wait again. */
+/** Returns a claimed program to the state `waiting`, when nothing of it was run. */
 export async function releaseProgram({ db }: Pick<Base, 'db'>, programId: string): Promise<void> {
   await db
     .updateTable('programs')
@@ -144,7 +144,7 @@ export async function releaseProgram({ db }: Pick<Base, 'db'>, programId: string
     .execute();
 }
 
-/** Ends a program. Its row stays until it expires, so that a further attempt is refused in words. */
+/** Ends a program. Its row stays until it expires, so that a second attempt to resume it gets `program_not_waiting`. */
 export async function endProgram({ db }: Pick<Base, 'db'>, programId: string): Promise<void> {
   await db
     .updateTable('programs')
@@ -163,7 +163,7 @@ export function programNotFound(programId: string): GatehouseError {
 function notWaiting(): GatehouseError {
   return new GatehouseError(
     'program_not_waiting',
-    'This program does not wait any more: it was resumed already. Nothing is repeated.',
+    'This program no longer waits, because it was already resumed. This call ran nothing.',
   );
 }
 

@@ -4,8 +4,8 @@ import { LIMITS } from './program-limits.ts';
 
 /** Characters and lines of the log that are returned. */
 const MAX_LOG = { characters: 16 * 1024, logLines: 500 };
-/** Limits that the frame refuses in words. The engine has limits of its own. */
-const IN_WORDS = { ...MAX_LOG, value: LIMITS.value, calls: LIMITS.calls, atOnce: LIMITS.concurrentCalls };
+/** Limits that the frame checks itself, to explain them in its messages. The engine's own limits come later. */
+const FRAME_LIMITS = { ...MAX_LOG, value: LIMITS.value, calls: LIMITS.calls, atOnce: LIMITS.concurrentCalls };
 
 /** Names that a connector cannot have in a program. */
 const RESERVED = new Set(
@@ -103,7 +103,7 @@ async (host, limits, connectorIds, program) => {
   .replaceAll(/\s*\n\s*/g, ' ')
   .trim();
 
-/** Returns the global of a connector: its id with underscores, and one in front where JavaScript needs it. */
+/** Returns the name of a connector's global: its id with `_` for `-`, and a leading `_` where JavaScript needs it. */
 export function globalOf(connectorId: string): string {
   const name = connectorId.replaceAll('-', '_');
   return /^[a-z]/.test(name) && !RESERVED.has(name) ? name : `_${name}`;
@@ -116,6 +116,6 @@ export function globalOf(connectorId: string): string {
 export function sourceOf(code: string, connectorIds: readonly string[]): string {
   const globals = ['gatehouse', 'console', ...connectorIds.map(globalOf)].join(', ');
   const ids = JSON.stringify(connectorIds);
-  const limits = JSON.stringify({ ...IN_WORDS, lines: code.split('\n').length });
+  const limits = JSON.stringify({ ...FRAME_LIMITS, lines: code.split('\n').length });
   return `return (${FRAME})(host, ${limits}, ${ids}, (${globals}) => (async () => {\n${code}\n})());`;
 }

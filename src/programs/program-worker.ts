@@ -23,7 +23,7 @@ export interface ProgramRun {
   answer(request: Request): Promise<Reply>;
 }
 
-/** A program and the receiver of its end. */
+/** A program in the queue, with the promise of its end. */
 export interface Waiter extends ProgramRun {
   resolve(end: Ended | Waiting): void;
   reject(error: unknown): void;
@@ -53,19 +53,19 @@ interface Start {
 
 const CANNOT_START = 'its process could not start';
 const START_LIMIT_MS = 30 * SECOND;
-/** Time limit of a program without a call that runs. Its limit of processor time is shorter. */
+/** Limit of the time in which a program waits for no call. Its limit of processor time is shorter. */
 const COMPUTES_LIMIT_MS = 2 * MINUTE;
 /** Time limit of a program with its calls. */
 const TOTAL_LIMIT_MS = 10 * MINUTE;
 const IDLE_MS = 30 * SECOND;
 /** Memory of JavaScript in the process. The memory of the program is WebAssembly, and has its own limit. */
 const HEAP_MB = 160;
-/** A lower priority than that of this process, which answers other requests at the same time. */
+/** Niceness of the process: a lower priority than Gatehouse, which answers other requests at the same time. */
 const NICE = 5;
 
 /**
- * Options for the thread of the engine. The package `run` starts it with an empty list of options, which takes all limits away
- * from it. A thread reads this variable all the same.
+ * Options for the thread of the engine. The package `run` starts it with an empty list of options, which removes the
+ * options of the process. A thread still reads the variable NODE_OPTIONS.
  */
 const NODE_OPTIONS = '--permission --disallow-code-generation-from-strings';
 
@@ -74,7 +74,7 @@ const PROCESS = {
   packages: ['run'],
   nice: NICE,
   nodeOptions: NODE_OPTIONS,
-  // Texts of several megabytes are copied, not parsed.
+  // Texts can have several megabytes. This serialization copies them, and JSON would parse them.
   serialization: 'advanced',
 } as const;
 
@@ -85,7 +85,7 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
   let isReady = false;
   /** The reason why the process is ended. */
   let ending: string | undefined;
-  /** The limit that holds now: of the start, of computing, or of being idle. */
+  /** The current time limit: of the start, of computing, or of being idle. */
   let timer: NodeJS.Timeout | undefined;
   let total: NodeJS.Timeout | undefined;
   /** Requests without an answer. */
@@ -103,7 +103,7 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
   const limitComputing = (): void =>
     limit(COMPUTES_LIMIT_MS, `it computed for more than ${COMPUTES_LIMIT_MS / MINUTE} minutes`);
   const send = (message: ToProcess): void => {
-    // A process that just ended gets nothing, and its end is reported by `exit`.
+    // The process may have ended just now. Then `exit` reports its end.
     if (child.connected) child.send(message, () => {});
   };
   const begin = (): void => {
@@ -191,7 +191,7 @@ const REASONS: { [code: string]: string } = {
 
 /** Returns the reason of a failure of the engine, in words for the author of the program. */
 function reasonOf({ code, message }: { code: string; message: string }): string {
-  if (code === 'SyntaxError') return `its code is no JavaScript: ${message}`;
+  if (code === 'SyntaxError') return `its code is not valid JavaScript: ${message}`;
   if (message === 'out of memory') return `it takes more than ${LIMITS.memoryMib} MiB of memory`;
   if (message.startsWith('Continuation') || message.includes('replay'))
     return 'it did not repeat the calls that it made before it waited, in the same order and with the same arguments';
