@@ -60,7 +60,7 @@ export function buildIndex(
   };
 }
 
-/** Computing these is most of the build. They stay valid for the life of the connector. */
+/** Caches, because computing the fields is most of the build. An action object never changes. */
 const knownFields = new WeakMap<Action, SearchDocument['fields']>();
 const knownTraits = new WeakMap<Action, Traits>();
 
@@ -92,7 +92,7 @@ export function fieldsOf(connector: Connector, action: Action): SearchDocument['
   return fields;
 }
 
-/** Returns the traits of an action, which are computed when a search finds it first. */
+/** Returns the traits of an action. They are computed when a search first finds the action. */
 export function traitsOf(action: Action): Traits {
   const known = knownTraits.get(action);
   if (known) return known;
@@ -110,7 +110,7 @@ export function traitsOf(action: Action): Traits {
   return traits;
 }
 
-/** Returns the kinds of work of an action, as terms: those of the verb that its id begins with, and of its effect. */
+/** Returns the kinds of work of an action, as terms, from the first word of its id and from its effect. */
 function worksOf(action: Action): string[] {
   const [verb = ''] = action.actionId.split('_');
   const { works } = vocabularyOf();
@@ -120,7 +120,7 @@ function worksOf(action: Action): string[] {
   ];
 }
 
-/** Returns the concepts of synonyms. An action that reads does no other work: its `open mail` creates nothing. */
+/** Returns the concepts of synonyms; only the things for an action that reads, because its `open mail` creates nothing. */
 function conceptsOf({ effect }: Action, parts: readonly Part[]): string[] {
   const concepts = parts.flatMap((part) => part.concepts);
   return effect === 'read' ? concepts.filter(isThing) : concepts;

@@ -6,29 +6,30 @@ import type { Step } from './query.ts';
 
 /** Actions of the index that are ranked again by their traits, for each step. */
 export const RANKED = 60;
-/** A term of fewer actions says no more than one of this many. */
+/** Rarer terms weigh more, down to this number of actions. A term of fewer actions weighs the same. */
 const RARE = 5;
-/** Share of the score that the words of the name earn. */
+/** Part of the score that depends on how many words of the action's name the step has. */
 const NAME_SHARE = 0.3;
 /** Factor for an action that does another kind of work than the step asks for. */
 const OTHER_WORK = 0.65;
-/** The same for a step that names no kind of work, which probably reads. */
+/** Factor for an action that changes something, when the step names no kind of work and so probably reads. */
 const UNASKED_WORK = 0.85;
-/** Reading one record needs its id, which a step without a number does not have. */
+/** Factor for a list when the step names no id, because reading one record needs its id. */
 const LIST_FACTOR = 1.1;
+/** Factor for an action of an app that the user is connected to. */
 const CONNECTED_FACTOR = 1.2;
-/** Largest bonus for an action that executions followed after all words of the step. */
+/** Bonus for an action for which earlier executions taught all words of the step. */
 const LEARNED_FACTOR = 0.6;
-/** Rank of an action without a word of the step that executions followed, relative to the best one. */
+/** Score of an action that only learned words find, relative to the best score. */
 const LEARNED_RANK = 0.8;
-/** Share of the words that finds such an action. */
+/** Least part of the step's words that must be learned for such an action. */
 const LEARNED_SHARE = 0.5;
-/** A phrase that equals the step adds this much; the best score by words is 1. */
+/** Score of a phrase that equals the step. The best score by words is 1. */
 const PHRASE_SHARE = 1.2;
 /** Least nearness of a phrase to a step that has no word of the index, such as `who is late`. */
 const IDIOM_NEARNESS = 0.75;
 
-/** Kinds of work that ask for the same group of actions. */
+/** Groups of kinds of work. A step that asks for one kind also finds the others of its group. */
 const GROUPS = [
   ['read', 'list', 'search', 'download'],
   [
@@ -85,7 +86,7 @@ export function ranked(
     const action = actions[id];
     const nearness = action ? near(action) : 0;
     if (!action || nearness === 0) continue;
-    // A phrase that is nearly equal says much, and one that shares a word says little.
+    // The square, because a nearly equal phrase is strong evidence, and one shared word is weak evidence.
     const gain =
       PHRASE_SHARE *
       nearness ** 2 *
@@ -106,8 +107,7 @@ export interface Scored {
 }
 
 /**
- * Returns the actions by their scores and by the executions that followed the same words earlier. It adds only allowed
- * actions.
+ * Returns the actions ordered by their scores and by learned words. Adds allowed actions that only learned words find.
  */
 export function byExperience(
   scored: readonly Scored[],
@@ -140,12 +140,12 @@ export function byExperience(
     .map(({ action }) => action);
 }
 
-/** A step in the form that the traits of actions are compared with. */
+/** A step, prepared for the comparison with the traits of actions. */
 interface Asked {
   step: Step;
   /** Groups of the kinds of work that it asks for. */
   groups: readonly ReadonlySet<string>[];
-  /** Whether it only looks at things, of which it names none by an id. */
+  /** Whether it only reads, names a kind of thing, and names no thing by an id. */
   looksForThings: boolean;
   terms: ReadonlySet<string>;
 }
@@ -161,7 +161,7 @@ function askedBy(step: Step): Asked {
   };
 }
 
-/** Returns a factor by the part of the action's name that is asked for. */
+/** Returns a factor by how many words of the action's name the step asks for. */
 function nameFit(action: Action, { terms, groups, looksForThings }: Asked): number {
   const { name, isList } = traitsOf(action);
   const isAsked = (term: string) => terms.has(term) || groups.some((group) => group.has(term));

@@ -24,8 +24,7 @@ interface Search {
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: ReadonlySet<string>;
   /**
-   * Gets the words of each step before the actions are ranked. Returns which of them stand for which action, by its name
-   * `connector.action`.
+   * Returns the learned words of actions among the words of each step. It is called before the actions are ranked.
    */
   learned?: (steps: readonly (readonly string[])[]) => Promise<LearnedWords>;
 }
@@ -33,7 +32,7 @@ interface Search {
 /** Returns the best actions for a query among the allowed ones, best first. */
 export type SearchActions = (environment: Environment, search: Search) => Promise<Hit[]>;
 
-/** Largest bonus for the actions of an app that the step names, or that another step names. */
+/** Largest bonus for the actions of an app that the step names; that an earlier step names; that a later step names. */
 const APP_FACTOR = 1;
 const EARLIER_APP_FACTOR = 0.6;
 const LATER_APP_FACTOR = 0.3;
@@ -77,7 +76,7 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
       ranked(built, { step, among, favoured: favouredBy(named, at), connected: search.connected }),
     );
     const words = steps.length > 0 ? steps.map(({ content }) => content) : [parseText(search.query).stems];
-    // A change of the catalogue closes the index, which is not used from here on.
+    // From here on the index is not used, because a change of the catalogue during the wait closes it.
     const learned = (await search.learned?.(words)) ?? new Map();
     const lists = words.map((content, at) =>
       byExperience(scored[at] ?? [], { content, learned, allowed: search.allowed }),
@@ -91,7 +90,7 @@ function shippedActions(catalog: Base['catalog']): Set<Action> {
   return new Set(shipped.flatMap(({ actions }) => [...actions.values()]));
 }
 
-/** Returns the factors of the actions of the apps that a step names. Without a name, those of another step count. */
+/** Returns a factor for each action of the apps that a step names. If it names none, an earlier or later step decides. */
 function favouredBy(named: readonly ReadonlyMap<App, number>[], at: number): Map<number, number> {
   const own = named[at] ?? new Map<App, number>();
   const earlier = named.slice(0, at).findLast((apps) => apps.size > 0);

@@ -11,8 +11,8 @@ interface Call {
 }
 
 /**
- * Returns the faults of arguments in the same words as faults of action parameters, with what was perhaps meant. A value
- * of a wrong type has no other faults.
+ * Returns the faults of arguments in the same words as faults of action parameters, with suggestions for unknown names.
+ * A value of a wrong type gets no other faults.
  */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], call: Call): Fault[] {
   const at = ({ path }: z.core.$ZodIssue) => path.join('.');

@@ -21,8 +21,8 @@ interface Asking {
 }
 
 /**
- * Runs a call for a client that is asked between two requests. A question of the app ends the request; the call waits
- * for the client's next request, whose state names it.
+ * Runs a call for a client that can be asked only between two requests. A question of the app ends the request. The call
+ * waits for the client's next request, whose state has the id of the call.
  * @throws InputRequired for a question; GatehouseError `request_state_invalid` when the call that asked is over,
  * `restricted`, and those of `run`.
  */
@@ -56,7 +56,7 @@ function begun(scope: ToolScope, inputs: Inputs, { appName, run }: Asking): Wait
   return new WaitingCall(owner, mayAsk, run);
 }
 
-/** Returns the call that a state names. The state is used up, so that each answer reaches the app once. */
+/** Returns the call that a state names. Consumes the state, so that each answer reaches the app once. */
 async function continued(
   scope: ToolScope,
   inputs: Inputs,

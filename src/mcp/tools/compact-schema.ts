@@ -1,15 +1,15 @@
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 
-/** A schema that was made to fit, and whether something was left out. */
+/** A shortened schema, and whether something was left out. */
 export interface CompactSchema {
   schema: JsonSchema;
   isCut: boolean;
 }
 
 /**
- * Returns a schema of an input in at most `maxCharacters` of JSON. Leaves out, until it fits: descriptions of optional
- * members, all descriptions, what is inside of members, and optional members from the end.
+ * Returns a schema of an input in at most `maxCharacters` of JSON. Leaves out, in this order until it fits: descriptions
+ * of optional members, all descriptions, the inner schemas of members, and optional members from the end.
  */
 export function compactSchema(schema: JsonSchema, maxCharacters: number): CompactSchema {
   const forms = [

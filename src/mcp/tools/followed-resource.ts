@@ -9,16 +9,16 @@ import { remoteResource } from './remote-context.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 
-/** Waits before a broken subscription is opened again. A stream that lived as long as the longest one was healthy. */
+/** Waits before a broken subscription is opened again. A session that lasted `longestMs` resets the number of failures. */
 const WAITS = { firstMs: SECOND, longestMs: MINUTE };
-/** Wait after a refusal that another try does not change, such as a missing account. */
+/** Wait after a refusal that a new try would get again, such as a missing account. */
 const REFUSED_MS = 5 * MINUTE;
 
 export interface FollowContext extends Pick<Context, 'clock' | 'log'> {
   scopeOf(call: McpCall): ToolScope;
 }
 
-/** A client's request, or its rights, that open a session with the server. */
+/** The rights and the request id with which a session with the remote server is opened. */
 type Asking = Pick<McpCall, 'grant' | 'requestId'>;
 
 /** A resource of a remote server to which Gatehouse subscribed, with the session that reports its changes. */
@@ -26,7 +26,7 @@ export class FollowedResource {
   readonly key: string;
   readonly owner: string;
   readonly uri: string;
-  /** Requests of clients that wait for it. */
+  /** Requests of clients that wait until the session is open. */
   waiting = 0;
   /** Subscribers at the last poll. */
   subscribers = 0;
@@ -42,7 +42,7 @@ export class FollowedResource {
   #failures = 0;
   /** Time of the next try to open the session, epoch ms; Infinity while one runs. */
   #nextTryAt = 0;
-  /** Number of tries. Only the last one decides about the next. */
+  /** Number of tries. Only the last try sets the time of the next one. */
   #tries = 0;
 
   constructor(context: FollowContext, { key, owner, uri }: Pick<FollowedResource, 'key' | 'owner' | 'uri'>) {
@@ -64,8 +64,8 @@ export class FollowedResource {
   }
 
   /**
-   * Opens a broken session again when it is time. A session is replaced after a change of its connector or account: the
-   * next one has the new definition, account and rights, or there is none.
+   * Opens a broken session again when its wait is over. Ends a session whose connector or account changed, and opens the
+   * next one with the new definition, account and rights.
    */
   attend(
     subscriber: { rights(): Promise<Grant>; readonly credentialHeader: string | undefined },
@@ -87,7 +87,7 @@ export class FollowedResource {
     return isChanged;
   }
 
-  /** Ends it for good. */
+  /** Ends the session, and opens no further one. */
   remove(): void {
     this.#isRemoved = true;
     this.#end();
@@ -135,7 +135,7 @@ export class FollowedResource {
   async #reopen({ rights, credentialHeader }: Parameters<FollowedResource['attend']>[0]): Promise<void> {
     const number = ++this.#tries;
     const isCurrent = () => this.#tries === number && !this.#session && !this.#isRemoved;
-    // Until this try has failed, or the request of a client.
+    // No other try begins before this one, or a client's request, has failed.
     this.#nextTryAt = Infinity;
     try {
       const grant = { ...(await rights()), credentialHeader };

@@ -26,7 +26,7 @@ export interface ResultSource {
 /** Characters in a page. */
 const PAGE_CHARS = 64 * 1024;
 const KEPT_MS = HOUR;
-/** Storage limits in bytes: for one user of one server, and in all. The oldest results are deleted first. */
+/** Storage limits in bytes: for one user of one server, and for all together. The oldest results are deleted first. */
 const LIMITS = { perUser: 32 * MIB, all: 1024 * MIB };
 const PAGES_A_STATEMENT = 16;
 
@@ -72,7 +72,7 @@ export async function storeResult(
   return { resultId, uri: `svc://results/${resultId}`, bytes, pages: pages.length };
 }
 
-/** Seals the pages of a text in portions with pauses, because all 160 pages of 10 MiB take 50 ms. */
+/** Seals the pages of a text with pauses for other requests, because sealing 10 MiB at once takes 50 ms. */
 async function sealPages(
   { keys, throttle }: ResultContext,
   resultId: string,
@@ -123,7 +123,7 @@ export async function readWholeResult(
 
 /**
  * Returns why the caller may not read a result: the rule that denies the action that produced it, or `gone` for an
- * action that does not exist any more. Undefined when the caller may.
+ * action that no longer exists. Returns undefined when the caller may read it.
  */
 export function sourceRule(
   { catalog }: Pick<Context, 'catalog'>,

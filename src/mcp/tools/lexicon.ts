@@ -42,13 +42,13 @@ export interface Phrase {
   concepts: string[];
 }
 
-/** A language in the form that is searched. */
+/** A language, prepared for look-ups. */
 export interface Lexicon {
-  /** English words are compared by their stems, those of other languages as they are. */
+  /** Whether words are compared by their stems, as in English. Other languages compare whole words. */
   byStem: boolean;
   /** Phrases by their first word. */
   exact: ReadonlyMap<string, readonly Phrase[]>;
-  /** Phrases by their first word, where that is a beginning of words. */
+  /** Phrases by their first word, where this word is a prefix. */
   prefixes: ReadonlyMap<string, readonly Phrase[]>;
   empty: ReadonlySet<string>;
   not: ReadonlySet<string>;
@@ -60,7 +60,7 @@ export interface Lexicon {
 
 /** Words that may stand in the gap of a phrase: `take the old mug off`. */
 const MAX_GAP = 6;
-/** A shorter beginning of a word says too little. */
+/** Least length of a prefix, because shorter ones match too many words. */
 const MIN_PREFIX = 2;
 
 /** Returns the words of a text. */

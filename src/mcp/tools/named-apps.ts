@@ -8,7 +8,7 @@ export interface App {
   ids: readonly number[];
 }
 
-/** An app is named by at least this part of its name. */
+/** Least part of an app's name, by weight, that a query must have to name the app. */
 const NAMED = 0.5;
 /** Words that name no app on their own. */
 const COMMON = new Set(['server', 'onlin', 'app', 'cloud']);

@@ -3,21 +3,21 @@ import { shippedPhrases } from '../../connectors/shipped-phrases.ts';
 import { withPauses } from '../../lib/pauses.ts';
 import { tokensOf } from './lexicon.ts';
 
-/** An index of phrases of people. A search compares a request with them, because people seldom use a description's words. */
+/** An index of phrases in the words of people, because requests seldom use the words of descriptions. */
 export interface Phrases {
   /**
-   * Returns a function that gives how near the nearest phrase of an action is, from 0 to 1. The phrases of an action
-   * also stand for actions of that id in other apps.
+   * Returns a function that returns the similarity of an action's nearest phrase, from 0 (none) to 1 (equal). Phrases of
+   * an action also count for actions with the same id in other apps.
    */
   near(stems: ReadonlySet<string>): (action: Action) => number;
 }
 
-/** Length of the beginning that the forms of a word share, and its weight next to the word. */
+/** Letters that all forms of a word share at its beginning, and the weight of this beginning; a whole word weighs 1. */
 const BEGINNING = 5;
 const BEGINNING_WEIGHT = 0.5;
-/** A nearness below this is chance. */
+/** A smaller similarity is ignored, because it arises by chance. */
 const LEAST = 0.25;
-/** Nearness of a phrase to an action of the same id in another app, relative to its own. */
+/** Factor on the similarity when the phrase belongs to an action with the same id in another app. */
 const OTHER_APP = 0.9;
 
 /** Indexes the phrases of shipped actions. It pauses between them, because there are thousands. */

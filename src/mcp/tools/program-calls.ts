@@ -113,7 +113,7 @@ async function call(
     const progress = state.calls.length;
     scope.onProgress?.({ progress, message: `${connectorId}.${actionId}` });
   };
-  // The calls of a program run at the same time, and its questions are asked when it waits.
+  // Calls of a program may run at the same time, so none asks the client. The questions are asked when the program waits.
   const alone = { ...scope, inputs: undefined, onProgress: undefined };
   try {
     const value = await runAction(alone, {

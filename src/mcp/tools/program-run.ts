@@ -18,7 +18,7 @@ import type { ToolScope } from './tool.ts';
 /** A program that ended, or one that waits for its user. */
 export type ProgramEnd = { result: JsonObject } | (Continuation & { programId: string });
 
-/** The answers that a program goes on with. */
+/** A stored program that is resumed. */
 type From = Omit<Continuation, 'questions'> & { programId: string; questions: ProgramQuestion[] };
 
 const RESERVED_BYTES = 1024;
@@ -30,8 +30,8 @@ export function startProgram(scope: ToolScope, code: string): Promise<ProgramEnd
   return advance(scope, { programId: newId('prog'), source, calls: [], questions: [] });
 }
 
-/** Goes on with a program that was claimed. @throws GatehouseError as startProgram() */
-export async function goOn(
+/** Resumes a program that was claimed. @throws GatehouseError as startProgram() */
+export async function resumeProgram(
   scope: ToolScope,
   from: From,
   answer: { id: string; agreed: boolean },
@@ -67,7 +67,7 @@ async function advance(
   if (from.state !== undefined && from.credentialHeader !== (grant.credentialHeader ?? null))
     throw new GatehouseError(
       'credential_conflict',
-      'The program began with another header x-credential-id, so it does not go on.',
+      'The program began with another header x-credential-id, so it cannot be resumed with this one.',
     );
   try {
     const end = await context.programs.run({

@@ -5,7 +5,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
 import { tool } from './define-tool.ts';
-import { goOn, startProgram, type ProgramEnd } from './program-run.ts';
+import { resumeProgram, startProgram, type ProgramEnd } from './program-run.ts';
 import { ownerOf } from './program-calls.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -52,7 +52,7 @@ export const resumeCodeTool = tool({
   name: 'resume_code_svc',
   title: 'Resume a program',
   description:
-    'Goes on with a program of run_code_svc that waits for the agreement of the user. Its calls are not repeated.',
+    'Resumes a program of run_code_svc that waits for the agreement of the user. Its calls are not repeated.',
   input: z.strictObject({
     programId: z.string().max(100).describe('From the answer of run_code_svc.'),
     confirmationToken: z
@@ -83,8 +83,8 @@ function assertOffered({ grant }: ToolScope): void {
 }
 
 /**
- * Returns the result of a program. While it waits for its user, asks the client's user where the client can, and goes
- * on with the answer.
+ * Returns the result of a program. If the program waits for its user and the client can ask, asks, and resumes the
+ * program with the answer.
  * @throws InputRequired when the answer comes with another request.
  */
 async function settle(scope: ToolScope, end: ProgramEnd): Promise<JsonObject> {
@@ -106,7 +106,7 @@ async function settle(scope: ToolScope, end: ProgramEnd): Promise<JsonObject> {
   return answered(scope, { programId: end.programId, questionId: question.id }, answers[KEY]);
 }
 
-/** Goes on with the user's answer. Without one, the program waits on. */
+/** Resumes a program with the user's answer. Without an answer, the program keeps waiting. */
 async function answered(
   scope: ToolScope,
   { programId, questionId: id }: { programId: string; questionId: string },
@@ -129,7 +129,7 @@ async function resumed(
   const owner = ownerOf(scope.grant);
   const waiting = await readWaiting(scope.context, owner, programId);
   await claimWaiting(scope.context, owner, programId);
-  return settle(scope, await goOn(scope, { programId, ...waiting }, answer));
+  return settle(scope, await resumeProgram(scope, { programId, ...waiting }, answer));
 }
 
 /** Returns the answer of a program whose user cannot be asked by the client. */
@@ -153,14 +153,14 @@ function waitingAnswer({
       : {}),
     next:
       'Show the user the question, whole, and ask whether they agree. If they do, call resume_code_svc with this ' +
-      'programId and confirmationToken. The program then goes on where it waits.',
+      'programId and confirmationToken. The program then continues where it waits.',
   };
 }
 
 function wrongToken(question: ProgramQuestion | undefined): GatehouseError {
   return new GatehouseError(
     'confirmation_required',
-    'The confirmationToken was given for another call or other parameters, or was altered. The program waits on.',
+    'The confirmationToken was given for another call or other parameters, or was altered. The program keeps waiting.',
     {
       details: {
         ...question?.facts,

@@ -17,17 +17,17 @@ export interface Step {
   words: ReadonlySet<string>;
   /** Stems of the words with a meaning of their own. */
   content: readonly string[];
-  /** Stems of all words, with those of idioms, and without the names of apps. */
+  /** Stems of all words, including those of idioms, except the names of apps. */
   said: ReadonlySet<string>;
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
-  /** Whether it only reads, because it negates: `invoices that are not paid`. */
+  /** Whether it only reads, because it has a negation and names no work: `invoices that are not paid`. */
   reads: boolean;
   /** Whether it names a thing, such as an invoice. */
   hasThing: boolean;
 }
 
-/** Parts of the index that explain the words of a query. */
+/** Parts of the index that show the meaning of a query's words. */
 export interface KnownTerms {
   isTerm(stem: string): boolean;
   correct: Correct;
@@ -45,17 +45,17 @@ const CONCEPT_WEIGHT = 0.8;
 const PART_WEIGHT = 0.4;
 /** Weight of reading for a step without a kind of work. */
 const READ_WEIGHT = 0.5;
-/** Weight of a corrected word, of what a negation is about, and of the content of a message. */
+/** Weights of a corrected word, of a word after a negation, and of a word in the content of a message. */
 const CORRECTED_WEIGHT = 0.8;
 const NEGATED_WEIGHT = 0.5;
 const CONTENT_WEIGHT = 0.25;
-/** Weight of the things of the step before, for a step that names none. */
+/** Weight of the previous step's things in a step that names no thing. */
 const EARLIER_WEIGHT = 0.5;
-/** Weight of things after the first one of a step, of the people who get a message, and of an app's name. */
+/** Weights of the second and later things of a step, of people who get a message, and of an app's name. */
 const LATER_WEIGHT = 0.8;
 const PEOPLE_WEIGHT = 0.5;
 const APP_WEIGHT = 0.5;
-/** Words after a negation that it is about. */
+/** Number of words that a negation covers. */
 const NEGATED_WORDS = 5;
 
 const LOOKS = new Set(['read', 'list', 'search', 'download'].map(conceptTerm));
@@ -86,7 +86,7 @@ interface Clause {
   negates: boolean;
 }
 
-/** Returns the steps of a query, in their order. A query without a word that is searched has none. */
+/** Returns the steps of a query, in their order; none for a query without a word to search for. */
 export function readQuery(query: string, known: KnownTerms): Step[] {
   const chunks = query
     .replaceAll(ELISION, '$1$2 ')
@@ -107,7 +107,7 @@ export function readQuery(query: string, known: KnownTerms): Step[] {
   return stepsOf(withoutRefused(clauses), known);
 }
 
-/** Returns the languages, the most likely one first, then English. */
+/** Returns the languages: the most likely one first, then English, then the others. */
 function languagesOf(tokens: readonly Token[]): Lexicon[] {
   const { lexicons, english } = vocabularyOf();
   const scored = lexicons.map((lexicon) => ({ lexicon, score: likelihood(lexicon, tokens) }));
@@ -146,7 +146,7 @@ function spelt(
   return { parts: corrected.size === 0 ? parts : partsOf(better, order, isTerm), corrected };
 }
 
-/** Splits the parts at words such as `and`, and finds what negations and messages are about. */
+/** Splits the parts into clauses at words such as `and`. Lowers the weight of negated words and of message content. */
 function clausesOf(
   parts: readonly Part[],
   { order, corrected }: { order: readonly Lexicon[]; corrected: ReadonlySet<number> },
@@ -230,7 +230,7 @@ function worksOf(roles: readonly Role[]): string[] {
   return roles.flatMap(({ works }) => works);
 }
 
-/** Returns the kinds of work that decide: the first order, or all where a question comes first. */
+/** Returns the kinds of work that a step asks for: those of its first verb, or all when the first one only reads. */
 function decisive(roles: readonly Role[]): string[] {
   const first = roles.find(({ works }) => works.length > 0)?.works ?? [];
   return first.every((work) => work === READ) ? worksOf(roles) : [...first];
@@ -255,11 +255,11 @@ function stepsOf(clauses: readonly Clause[], known: KnownTerms): Step[] {
   }
   const read = steps.map((step, at) => stepOf(step, steps[at - 1]?.roles ?? [], known));
   const searched = read.filter(({ terms }) => terms.length > 0);
-  // An idiom such as `who is late` has no term, and is found by the phrases of people alone.
+  // An idiom such as `who is late` has no term. Only the index of phrases finds its action.
   return searched.length > 0 ? searched : read.slice(0, 1);
 }
 
-/** Returns whether the words say more than a kind of work. */
+/** Returns whether a clause has a kind of work and also an object of that work. */
 function hasObject({ roles }: Clause, known: KnownTerms): boolean {
   return (
     worksOf(roles).length > 0 &&

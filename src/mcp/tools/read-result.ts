@@ -9,7 +9,7 @@ import type { ToolScope } from './tool.ts';
 
 const RECORDS = 50;
 const MOST_RECORDS = 500;
-/** Bytes of records in an answer, and characters of anything else. Below the size that would be stored once more. */
+/** Bytes of records in an answer, and characters of any other value. An answer of this size is not stored as large again. */
 const MAX_BYTES = 48 * 1024;
 const MAX_CHARS = 16 * 1024;
 const MAX_EXPRESSION = 4000;
@@ -18,10 +18,10 @@ export const readResultTool = tool({
   name: 'read_result_svc',
   title: 'Read a large result',
   description:
-    'Reads a result that was too large: records by page, words or fields, or what a JSONata expression gives over ' +
-    'the whole of it, such as $sum(total) or $[status="open"].name.',
+    'Reads a result that was too large: records by page, words or fields, or the value of a JSONata expression over ' +
+    'the whole result, such as $sum(total) or $[status="open"].name.',
   input: z.strictObject({
-    resultId: z.string().max(100).describe('From the answer that was cut. Kept for an hour.'),
+    resultId: z.string().max(100).describe('From the answer that was cut. Valid for an hour.'),
     expression: z
       .string()
       .min(1)
@@ -35,7 +35,7 @@ export const readResultTool = tool({
       .min(0)
       .max(100_000_000)
       .optional()
-      .describe('Records to skip; characters, where it is no list.'),
+      .describe('Records to skip; characters to skip when the value is not a list.'),
     limit: z.int().min(1).max(MOST_RECORDS).optional().describe(`Records; default ${RECORDS}.`),
   }),
   hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -54,7 +54,7 @@ export const readResultTool = tool({
 
 /**
  * Returns the records of a stored list, or the whole stored value.
- * @throws GatehouseError `not_found`, `restricted` when the caller may not run its action any more.
+ * @throws GatehouseError `not_found`, `restricted` when the caller may no longer run its action.
  */
 async function valueOf(scope: ToolScope, given: string): Promise<Json> {
   const { context, grant } = scope;
@@ -64,7 +64,7 @@ async function valueOf(scope: ToolScope, given: string): Promise<Json> {
   if (!found || rule === 'gone')
     throw new GatehouseError(
       'not_found',
-      `There is no result "${resultId.slice(0, 100)}" here. Results are kept for an hour, for the caller of the action. Run the action again.`,
+      `There is no result "${resultId.slice(0, 100)}" here. Results are stored for an hour, for the caller of the action. Run the action again.`,
     );
   if (rule !== undefined)
     throw new GatehouseError('restricted', `The rule ${rule} denies the action of this result.`, {
@@ -81,7 +81,7 @@ async function evaluated({ context, grant }: ToolScope, expression: string, valu
   return result;
 }
 
-/** Returns the records that have all words, in any member and case; the members where the value is an object. */
+/** Returns the records that have all words, in any member and letter case. Of an object, returns such members. */
 function matching(value: Json, query: string): Json {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const hasAll = (one: unknown) => {

@@ -17,7 +17,7 @@ import type { ToolScope } from './tool.ts';
 
 type Method = NonNullable<ActionDefinition['mcp']>['method'];
 
-/** Time that the lists of all servers may take; a slower server is left out. */
+/** Time limit for the lists of all servers, which are read at the same time. A slower server is left out. */
 const LIST_MS = 5 * SECOND;
 /** Entries of one list of one server; further ones are left out. */
 const MAX_ENTRIES = 1000;
@@ -25,7 +25,7 @@ const MAX_CONTENTS = 200;
 const MAX_VALUES = 100;
 const PREFIX = 'svc://remote/';
 
-/** A text of a server that clients show. */
+/** A text of a server that clients show. A text with hidden characters becomes empty. */
 const shownText = (max: number) => z.string().transform((text) => (hiddenIn(text) ? '' : text.slice(0, max)));
 const about = {
   title: shownText(200).optional().catch(undefined),
@@ -61,7 +61,7 @@ const contents = z
   )
   .max(MAX_CONTENTS);
 
-/** Returns the resources of all remote servers, and their templates, under addresses of Gatehouse. */
+/** Returns the resources and templates of all remote servers, under addresses that begin with `svc://remote/`. */
 export async function remoteResources(scope: ToolScope) {
   const lists = await listAll(scope, 'resources/list');
   return {
@@ -202,7 +202,7 @@ async function listAll(
   method: Method,
 ): Promise<{ connectorId: string; answer: JsonObject }[]> {
   const signal = AbortSignal.any([scope.signal, AbortSignal.timeout(LIST_MS)]);
-  // A list asks the user nothing: an account that is missing leaves its server out.
+  // Without `inputs` the user is not asked. A server whose account is missing is left out of the list.
   const quiet = { ...scope, signal, inputs: undefined };
   const lists = await Promise.all(
     scope.visible.connectors.map(async ({ connector: { connectorId } }) => {

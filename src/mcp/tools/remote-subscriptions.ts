@@ -10,16 +10,19 @@ import type { ToolScope } from './tool.ts';
 import type { Visibility } from './visible-types.ts';
 
 /*
- * Subscriptions to resources of remote MCP servers. All clients of a user at an MCP server of ours share the subscription
- * to a resource.
+ * Subscriptions to resources of remote MCP servers. All clients of a user at one MCP server of Gatehouse share the
+ * subscription to a resource.
  */
 
-/** Subscriptions of one user, and of this process. */
+/** Limits of subscriptions: of one user, and of this process. */
 const MAX_OF_ONE_USER = 20;
 const MAX_OPEN = 500;
-/** How long a subscription stays open for a client that may come back. Notes of this time are read again (watch.ts). */
+/**
+ * How long a subscription without subscribers stays open, because its client may reconnect. The client
+ * then gets the notes of this time, which watch.ts reads again (OVERLAP_MS).
+ */
 const GRACE_MS = 5 * SECOND;
-/** A subscription that is unused for so long makes way for another one. Polls find its subscribers sooner. */
+/** How long a subscription must be unused before a new one may replace it. Polls find subscribers sooner than this. */
 const UNUSED_MS = SECOND;
 
 /** A client that may have subscribed. */
@@ -32,7 +35,7 @@ export interface Subscriber {
   /** Addresses of resources that it subscribed to. */
   readonly subscriptions: ReadonlySet<string>;
   readonly live: LiveServer;
-  /** Returns the current rights of its caller and user. @throws GatehouseError once they are revoked or expired. */
+  /** Returns the current rights of its caller and user. @throws GatehouseError after they were revoked or expired. */
   rights(): Promise<Grant>;
   /** Sends a notification. Drops notifications that the client did not ask for. */
   notify(method: string, params?: JsonObject): void;
@@ -71,7 +74,7 @@ export function createRemoteSubscriptions(
     all.delete(one.key);
     one.remove();
   };
-  /** Returns a new subscription; undefined when there are too many. Unused ones make way. */
+  /** Returns a new subscription; undefined when there are too many in use. It may replace an unused one. */
   const add = (whose: Whose, uri: string): FollowedResource | undefined => {
     const owner = ownerOf(whose);
     const own = [...all.values()].filter((one) => one.owner === owner);
@@ -167,7 +170,7 @@ function keyOf({ environment, serverId, userId, credentialHeader }: Whose, uri: 
   return JSON.stringify([environment, serverId, userId ?? null, credentialHeader ?? null, uri]);
 }
 
-/** Subscriptions without a user count for their server. */
+/** Returns the owner for the limit of subscriptions: the user, or the server for a client without a user. */
 function ownerOf({ environment, serverId, userId }: Whose): string {
   return `${environment} ${userId ?? serverId}`;
 }

@@ -11,7 +11,7 @@ export const reportProblemTool = tool({
   name: 'report_problem_svc',
   title: 'Report a problem',
   description:
-    'Reports to the operator of these tools a description, refusal or answer that was wrong or misled you. Leave out ' +
+    'Reports a description, refusal or answer that was wrong or misled you to the operator of these tools. Leave out ' +
     'secrets and personal data.',
   input: z.strictObject({
     message: z

@@ -15,7 +15,7 @@ import type { VisibleConnector } from './visible-types.ts';
 
 /** Hits that come with their input schema and an example, so that a model can call them at once. */
 const FULL_HITS = 2;
-/** Characters of a schema and of an example. Five hits then take about 1,500 tokens at most. */
+/** Characters of a schema and of an example. The five hits of an answer then take about 1,500 tokens at most. */
 const MAX_SCHEMA = 1200;
 const MAX_EXAMPLE = 500;
 /** Connectors that an answer without hits proposes. */
@@ -87,7 +87,7 @@ function hitOf(
   }
 }
 
-/** Returns the input schema of an action and an example, each as far as it is short. */
+/** Returns the input schema of an action, shortened to MAX_SCHEMA, and an example unless it is too long. */
 function callOf(scope: ToolScope, action: Action): JsonObject {
   const { schema, isCut } = compactSchema(action.modelInput, MAX_SCHEMA);
   const { example } = exampleIn(scope, action);
@@ -115,7 +115,7 @@ function typeName({ type, anyOf }: JsonSchema): string {
   return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
 }
 
-/** Returns the next step where an account is missing, which does not create a link that the user may not need. */
+/** Returns advice where an account is missing. It creates no link, because the user may not need one. */
 function nextFor(scope: ToolScope, hits: readonly Hit[], connected: ReadonlySet<string>): JsonObject {
   const missing = new Map(
     hits.flatMap(({ action }): [string, string][] => {
@@ -137,7 +137,7 @@ function nextFor(scope: ToolScope, hits: readonly Hit[], connected: ReadonlySet<
   };
 }
 
-/** Returns the connectors nearest to a query without hits: by their names, then those of the user, then the first. */
+/** Returns connectors for a query without hits: those with a similar name, then those of the user, then the others. */
 function nearestConnectors(
   among: readonly VisibleConnector[],
   { query, connected }: { query: string; connected: ReadonlySet<string> },

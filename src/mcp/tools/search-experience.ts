@@ -5,15 +5,15 @@ import { readSettings } from '../../servers/environment-settings.ts';
 import type { Hit } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 
-/** The knowledge of earlier searches for one search, and the note of this one. */
+/** The learned words for one search, and the record of that search. */
 interface Experience {
-  /** Returns which words stand for which action; see SearchActions. A failure is logged and gives none. */
+  /** Returns the learned words of actions; see SearchActions. A failure is logged, and the result is empty. */
   learned(steps: readonly (readonly string[])[]): Promise<LearnedWords>;
-  /** Notes the search with its hits. A failure is logged, because the search itself has succeeded. */
+  /** Stores the search with its hits. A failure is only logged, because the search itself has succeeded. */
   note(hits: readonly Hit[]): Promise<void>;
 }
 
-/** Returns the experience for a query; undefined where the environment learns nothing. */
+/** Returns the experience for a query; undefined where the setting `searchLearning` is off. */
 export async function openExperience(scope: ToolScope, query: string): Promise<Experience | undefined> {
   const { context, grant } = scope;
   const { environment, userId, caller, live } = grant;
@@ -56,7 +56,7 @@ export async function openExperience(scope: ToolScope, query: string): Promise<E
   };
 }
 
-/** Returns whether a stem is that of one of the words. Its last letters may differ from the word's. */
+/** Returns whether a stem belongs to one of the words. The last two letters of the stem may differ. */
 function isIn(words: readonly string[], stem: string): boolean {
   const begin = stem.slice(0, Math.max(3, stem.length - 2));
   return words.some((word) => word.startsWith(begin));

@@ -9,7 +9,7 @@ const NAME = 'undo_action_svc';
 export const undoActionTool = tool({
   name: NAME,
   title: 'Undo a call',
-  description: 'Takes back a call whose result had an undoToken, once, within 24 hours.',
+  description: 'Undoes a call whose result had an undoToken, once, within 24 hours.',
   input: z.strictObject({
     undoToken: z.string().describe('undo.undoToken of the result.'),
     confirmationToken: z

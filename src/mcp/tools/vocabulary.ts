@@ -15,15 +15,15 @@ export interface Part {
   positions: readonly number[];
   /** Terms of the index for its concepts. */
   concepts: readonly string[];
-  /** Whether it ends with `s`, so that it is no order such as `file` or `issue`. */
+  /** Whether its first word ends with `s`. Such a word is not read as an order such as `file` or `issue`. */
   isPlural: boolean;
   /** Whether it holds only words without meaning. */
   empty: boolean;
-  /** Whether it is a word of a language, which needs no correction. */
+  /** Whether a language or the index has it, so that its spelling needs no correction. */
   known: boolean;
 }
 
-/** The languages in the form that is searched. */
+/** The languages, prepared for look-ups. */
 export interface Vocabulary {
   english: Lexicon;
   lexicons: readonly Lexicon[];
@@ -67,7 +67,8 @@ export function parseText(text: string) {
 
 /**
  * Returns the parts of a text. Uses the longest phrase at each word, of the first language that knows the word. A word
- * belongs to one phrase only. `isTerm` says whether the index has a stem, which only English and the languages before it explain.
+ * belongs to one phrase only. `isTerm` returns whether the index has a stem. A word whose stem is in the index is not
+ * looked up in the languages after English.
  */
 export function partsOf(
   tokens: readonly Token[],
@@ -119,7 +120,7 @@ function partAt(
   };
 }
 
-/** Returns the stems of a part. An idiom such as `let … know` has none, because its words mean something else alone. */
+/** Returns the stems of a part; none for an idiom such as `let … know`, whose single words have other meanings. */
 function wordsOf(lexicon: Lexicon, tokens: readonly Token[], positions: readonly number[]): string[] {
   const isIdiom =
     positions.length > 1 && positions.some((place) => isEmpty(lexicon, tokens[place]?.word ?? ''));

@@ -5,21 +5,21 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { Notices, Question } from '../../upstream/upstream-call.ts';
 
 /*
- * Calls of apps that put a question to the user while they run, for clients that are asked between two requests. Such a
- * call waits in this process until the client's next request brings the answer.
+ * Calls of apps that ask the user a question while they run, for clients that can be asked only between two requests. Such
+ * a call waits in this process until the client's next request brings the answer.
  */
 
-/** How long a call waits for the user. After that its question is cancelled. */
+/** How long a call waits for the user. Then its question is cancelled, and the call ends. */
 const PATIENCE_MS = 10 * MINUTE;
-/** Calls that wait in this process, and those of one caller. A question beyond them is cancelled. */
+/** Limits of waiting calls: in this process, and of one caller. A question beyond them is cancelled. */
 const MAX_WAITING = 500;
 const MAX_OF_ONE_CALLER = 10;
 
-/** The parts of a request that a call has while it runs. */
+/** The signal and the callbacks that a call has while it runs. */
 export type Around = Notices & { signal: AbortSignal };
 /** The end of a client's wait: a question to its user, or the result of the call. */
 export type Turn = { question: Question } | { result: ExecuteResult };
-/** The request that a call serves now. */
+/** The callbacks of the request that waits for the call. */
 type Receiver = Pick<Around, 'signal' | 'onProgress' | 'onLog' | 'onChanged' | 'onWait'>;
 
 const CANCELLED: JsonObject = { action: 'cancel' };
@@ -28,7 +28,7 @@ const CANCELLED: JsonObject = { action: 'cancel' };
 export class WaitingCall {
   readonly callId = randomUUID();
   readonly owner: string;
-  /** The question that was put to the user last. */
+  /** The last question to the user. */
   question: Question | undefined;
   readonly #ended = new AbortController();
   readonly #finished: Promise<Turn>;
@@ -78,7 +78,7 @@ export class WaitingCall {
     }
   }
 
-  /** Gives the app the answer to its question. */
+  /** Sends the answer to the app that asked. */
   answer(answer: JsonObject): void {
     const answered = this.#answered;
     this.#answered = undefined;
