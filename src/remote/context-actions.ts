@@ -15,8 +15,8 @@ const texts = (description: string): JsonObject => ({
 });
 
 /**
- * Returns the actions that read a server's resources and prompts, by their ids. The server keeps its own lists, because
- * each user may have other resources.
+ * Returns the actions that read a server's resources and prompts, by their ids. The lists are not stored, because each
+ * user may have other resources.
  */
 export function contextActions({
   resources,
@@ -66,7 +66,7 @@ export function contextActions({
               },
               argument: {
                 type: 'object',
-                description: 'The argument, with the begin of its value.',
+                description: 'The argument, with the beginning of its value.',
                 properties: { name: { type: 'string' }, value: { type: 'string' } },
                 required: ['name', 'value'],
               },

@@ -3,7 +3,7 @@ import { createLoop } from '../runtime/loop.ts';
 import type { Context, RemoteServers } from './context.ts';
 import { claimDue, readSooner, type Remote } from './remote-rows.ts';
 
-/** A server that reports changes all the time is read at most once in this time. */
+/** Delay of a read after a server reported changed tools, so that a server with many reports is read once in this time. */
 const CHANGES_MS = 10 * SECOND;
 const MAX_READS = 8;
 

@@ -23,8 +23,8 @@ interface Listing {
 type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors' | 'builds'>;
 
 /**
- * Returns the tools of a remote server, read with the operator's values, without any where it needs none, else with
- * the oldest working credential of a user. Undefined: there is no such credential yet.
+ * Returns the tools of a remote server. Reads them with the operator's values, or without a credential if the server needs
+ * none, else with the oldest active credential of a user. Returns undefined while there is no such credential.
  * @throws GatehouseError credential_invalid, upstream_*
  */
 export async function readTools(
@@ -74,7 +74,7 @@ async function listWith(
   credential: OpenCredential | undefined,
 ): Promise<Listing> {
   const action = connector.internal.get(TOOLS_ACTION);
-  if (!action) throw new Error('A remote server has an action that lists its tools.');
+  if (!action) throw new Error(`The connector of a remote server has no action ${TOOLS_ACTION}.`);
   const call = { connector, action, credential, input: {} };
   const { value } = await interpretAnswer(call, await callUpstream(context, call));
   const { tools, capabilities } = asObject(value);

@@ -28,7 +28,7 @@ export interface Imported {
   report: Report;
   /** Whether its tools are unknown until the first user connects an account. */
   pending: boolean;
-  /** Changes of the tools after which calls of today fail; the server made them already. */
+  /** Changes of the tools that make existing calls fail. The server has already made them. */
   breaking?: string[];
 }
 
@@ -51,7 +51,7 @@ export async function createRemote(
 
 /**
  * Changes a connector to a remote MCP server, as createRemote() adds one. Values of the operator that are not given
- * again are gone.
+ * again are deleted.
  * @throws GatehouseError as changeConnector() and readTools()
  */
 export async function changeRemote(
@@ -77,12 +77,12 @@ export async function readAgain(context: Context, key: ConnectorKey, caller: str
   if (!remote)
     throw new GatehouseError(
       'invalid_request',
-      `The connector "${key.connectorId}" is no remote MCP server. Send a document in "openapi", or change it with PUT.`,
+      `The connector "${key.connectorId}" is not a remote MCP server. Send a document in "openapi", or change it with PUT.`,
     );
   return update(context, remote, caller);
 }
 
-/** Reads the tools of a server, and stores a version where they changed. A failure is recorded too. */
+/** Reads the tools of a server, and stores a new version if they changed. It also records a failure. */
 export async function update(context: Context, remote: Remote, caller: string): Promise<Imported> {
   const { key, settings, values } = remote;
   try {
@@ -157,7 +157,7 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
   return { source: file satisfies JsonObject, report, readAt, save, client };
 }
 
-/** Returns the form of the credentials, and what the operator or the server's OAuth server gave for it. */
+/** Returns the form of the credentials, with the values of the operator or the client at the server's OAuth server. */
 async function resolved(context: Context, { connectorId, url, authentication }: RemoteServer) {
   if (authentication.type !== 'oauth2') return { ...split(authentication), client: undefined };
   const { discover } = await import('../upstream/remote/discovery.ts');

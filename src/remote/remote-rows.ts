@@ -8,8 +8,9 @@ import { boundTo } from '../store/sealed-columns.ts';
 
 /** How often the tools of a server are read again. */
 const READ_AGAIN_MS = 5 * MINUTE;
-/** How often a server without known tools is looked at, because a user may have connected an account. */
+/** How often a server without known tools is tried, because a user may have connected an account. */
 const PENDING_MS = 2 * SECOND;
+/** How soon a failed read is repeated. */
 const FAILED_MS = MINUTE;
 
 const sealedValues = z.record(z.string(), z.string());
@@ -18,7 +19,7 @@ const sealedValues = z.record(z.string(), z.string());
 export interface Remote {
   key: ConnectorKey;
   settings: RemoteSettings;
-  /** The operator's values that read its tools; undefined: those of the first connected user do. */
+  /** The operator's values to read the tools with. Undefined: a credential of a user is used (read-tools.ts). */
   values: Record<string, string> | undefined;
   /** Time of the last read of its tools; undefined while no read succeeded. */
   readAt: number | undefined;
@@ -39,7 +40,7 @@ function toRemote({ keys }: Pick<Base, 'keys'>, row: Row): Remote {
   };
 }
 
-/** Stores a remote server in the transaction that stores its connector. `readAt`: its tools were just read. */
+/** Stores a remote server in the transaction that stores its connector. `readAt` is set if its tools were just read. */
 export async function saveRemote(
   { keys, clock }: Pick<Base, 'keys' | 'clock'>,
   tx: Tx,
@@ -98,7 +99,7 @@ export async function claimDue(context: Pick<Base, 'db' | 'keys' | 'clock'>): Pr
   return claimed && toRemote(context, claimed);
 }
 
-/** Makes the next read due at a time, unless one is due before. */
+/** Sets the time of the next read, unless an earlier read is due. */
 export async function readSooner(
   { db }: Pick<Base, 'db'>,
   { environment, connectorId }: ConnectorKey,

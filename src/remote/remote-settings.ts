@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oauthServer } from '../upstream/remote/oauth-metadata.ts';
 
-/** A header that a remote server may ask for; framing and MCP's own headers are not for credentials. */
+/** Name of a header that carries a credential. Headers of framing and of MCP are not allowed. */
 const headerName = z
   .string()
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header')
@@ -11,7 +11,7 @@ const headerName = z
   );
 const secretText = z.string().min(1).max(4096);
 
-/** How users authenticate at a remote server. `token` and `values` are the operator's, and only read its tools. */
+/** How users authenticate at a remote server. `token` and `values` belong to the operator, and serve only to read the tools. */
 export const remoteAuthentication = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({ type: z.literal('bearer'), token: secretText.optional() }),

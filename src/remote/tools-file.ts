@@ -142,13 +142,13 @@ function actionOf(given: Tool, report: Report): JsonObject {
   };
 }
 
-/** Returns the effect that a server claims. Without a claim, a tool may destroy. */
+/** Returns the effect that a server claims. Without a claim, a tool counts as destructive. */
 function effectOf({ readOnlyHint, destructiveHint }: Tool['annotations']): string {
   if (readOnlyHint === true) return 'read';
   return destructiveHint === false ? 'write' : 'destructive';
 }
 
-/** Returns the schema of a tool's input, or one that accepts every object where it cannot be used. */
+/** Returns the schema of a tool's input. If it cannot be used, returns a schema that accepts every object. */
 function inputOf(given: JsonObject): { input: JsonObject; change?: string } {
   const open: JsonObject = { type: 'object' };
   if (JSON.stringify(given).length > MAX_SCHEMA_CHARS)
@@ -165,7 +165,7 @@ function inputOf(given: JsonObject): { input: JsonObject; change?: string } {
     : { input: open, change: `its schema is not valid (${shown(fault.rule).slice(0, 200)})` };
 }
 
-/** Returns a schema with its texts cleaned and without names of its own; undefined when it is nested too deep. */
+/** Returns a schema with cleaned texts and without the keywords of NAMING; undefined when it is nested too deep. */
 function cleanedSchema(value: Json, depth: number): Json | undefined {
   if (depth > MAX_SCHEMA_DEPTH) return undefined;
   if (typeof value === 'string') return shown(value);
@@ -198,7 +198,7 @@ function actionIdOf(name: string, taken: ReadonlySet<string>): string {
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
   const id = (words === '' ? 'tool' : words).slice(0, MAX_ID_CHARS);
-  // The ending is the mark of built-in tools.
+  // `_svc` at the end marks built-in tools.
   const own = id.endsWith('_svc') ? `${id.slice(0, MAX_ID_CHARS - 5)}_tool` : id;
   return taken.has(own) ? `${own.slice(0, MAX_ID_CHARS - 9)}_${sha256(name).slice(0, 8)}` : own;
 }

@@ -16,7 +16,8 @@ import { xmlBody } from './xml-body.ts';
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
 /**
- * Returns the body of a call, or undefined when its action has none. `evenIfEmpty`: authentication will add members.
+ * Returns the body of a call, or undefined when its action has none. `evenIfEmpty` makes an empty body, to which the
+ * authentication adds members.
  */
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
   const { action, answers } = call;
@@ -32,13 +33,13 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
 
 /**
  * Returns the body of an action with `bodyMap`: the expression's value instead of the members.
- * @throws GatehouseError `invalid_request` when the expression fails, or its value is no object.
+ * @throws GatehouseError `invalid_request` when the expression fails, or its value is neither an object nor an accepted list.
  */
 export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body | undefined> {
   const mapped = await mapInput(expression, { input: call.input, body: ownMembers(call) }, call.connector);
   if (isJsonObject(mapped)) return bodyWith(call, mapped);
   if (Array.isArray(mapped) && takesList(call)) return jsonList(mapped);
-  throw inputFault('input', "gives no object as the body by the connector's mapping");
+  throw inputFault('input', "does not become an object by the connector's mapping of the body");
 }
 
 /** Returns whether the body may be a list: plain JSON without a wrap. */
@@ -48,7 +49,7 @@ function takesList({ connector, action: { definition } }: UpstreamCall): boolean
   return type === 'json' && wrap === undefined && graphql === undefined && xml === undefined;
 }
 
-/** Returns the members that the file and the caller's values make; none for later pages at a path of their own. */
+/** Returns the members from the connector file and from the input; none for later pages that have their own path. */
 function ownMembers({ action, input, page }: UpstreamCall): JsonObject {
   const members: JsonObject = {};
   if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, action.definition, input);
@@ -75,7 +76,7 @@ function bodyWith(call: UpstreamCall, members: JsonObject): Body | undefined {
   return type === 'form' ? formBody(wrapped, styles) : multipartBody(wrapped, { styles, call });
 }
 
-/** Returns the body that is the content of one file; none where the caller gives none. */
+/** Returns a body with the content of one file as the whole body; undefined if the input has no file. */
 function binaryBody({ sentFiles }: UpstreamCall, members: JsonObject): Body | undefined {
   const [text] = Object.values(members);
   const file = typeof text === 'string' ? sentFiles?.get(text) : undefined;
@@ -95,7 +96,7 @@ function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles 
   );
 }
 
-/** A part with a media type of its own is JSON, and files repeat their name. */
+/** Returns the style of a parameter. By default, a file repeats its name, and a part with its own media type is JSON. */
 function styleOf(parameter: Parameter): Parameter['style'] {
   if (parameter.style !== undefined) return parameter.style;
   if (isFile(parameter)) return 'repeat';

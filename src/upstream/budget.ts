@@ -32,7 +32,7 @@ export function costIn({ cost }: Budget, answer: Answer): number | undefined {
   return cost === undefined ? undefined : numberAt(cost, answer);
 }
 
-/** Returns the milliseconds until `needed` points are left. Without a known end of the lack it returns 0. */
+/** Returns the milliseconds until `needed` points are left; 0 if it is unknown when points come back. */
 export function waitForPoints({ left, at, perMs, resetAt }: Points, needed: number, now: number): number {
   const lack = needed - left - perMs * (now - at);
   if (lack <= 0) return 0;

@@ -31,8 +31,8 @@ const RETRIES = { firstMs: 200, factor: 4 };
 const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
- * Sends a call: in the queue of the credential's limit, and within the action's deadline. It repeats the call after a
- * temporary failure where a repetition does no harm. Returns the last answer, with any status; see interpretAnswer().
+ * Sends a call within the limits of the credential and the deadline of the action. It repeats the call after a temporary
+ * failure if a repetition does no harm. Returns the last answer, with any status; see interpretAnswer().
  * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, upstream_rate_limited, invalid_request
  */
 export async function callUpstream(context: UpstreamContext, call: UpstreamCall): Promise<UpstreamAnswer> {
@@ -136,8 +136,8 @@ function sendTraced(
 }
 
 /**
- * Returns the call with the trace that its app may see. A client that sent a trace with its call wants the app to continue
- * it. Other traces reach only hosts that the operator listed, because apps could compare the ids.
+ * Returns the call with the trace that its app may see. If the client sent a trace with its call, the app gets this trace.
+ * Other traces are sent only to hosts that the operator listed, because apps could compare the ids.
  */
 function withTrace({ telemetry }: UpstreamContext, call: UpstreamCall, { headers }: Span): UpstreamCall {
   if (!headers) return call;
@@ -212,13 +212,13 @@ async function toAnswer(
   try {
     return { ...facts, body: await parseAnswer(bytes, pause) };
   } catch (error) {
-    // Errors are often pages or plain text; their status says enough.
+    // The body of an error is often HTML or plain text, which is kept as text.
     if (status >= 300) return { ...facts, body: bytes.toString('utf8') };
     if (error instanceof GatehouseError) throw error;
     const tooDeep = error instanceof RangeError;
     const what = tooDeep
       ? `with JSON that nests deeper than ${MAX_JSON_DEPTH} levels`
-      : 'with something that is no JSON';
+      : 'with a body that is not JSON';
     throw new GatehouseError('upstream_failed', `${call.connector.name} answered ${what}.`, {
       details: {
         status,
@@ -230,7 +230,7 @@ async function toAnswer(
   }
 }
 
-/** Returns an answer of XML. A secret may stand in it with entities, so all of them count as reflected. */
+/** Returns an answer of XML. It may repeat a secret in escaped form, so all secrets count as reflected. */
 async function xmlAnswer(
   call: UpstreamCall,
   facts: Omit<UpstreamAnswer, 'body'>,
@@ -255,7 +255,7 @@ async function xmlAnswer(
   }
 }
 
-/** Decodes the whole only when its beginning is blank. */
+/** Returns whether a body is blank. It decodes the whole body only if the first 64 bytes are blank. */
 function isBlank(bytes: Buffer): boolean {
   return bytes.toString('utf8', 0, 64).trim() === '' && bytes.toString('utf8').trim() === '';
 }

@@ -7,8 +7,8 @@ import { parseAnswer } from './large-answers.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
 /**
- * Downloads from an address that the app answered with, such as a pre-signed one. The credential is not sent, and the
- * address is checked as every outgoing one.
+ * Downloads from an address in an answer of the app, such as a pre-signed one. The credential is not sent, and the
+ * address passes the same guard as every outgoing call.
  * @throws GatehouseError upstream_*
  */
 export async function download(
@@ -29,9 +29,13 @@ export async function download(
   const details = { status, connectorId: connector.connectorId };
   if (status >= 300) {
     await discard(answer.body);
-    throw new GatehouseError('upstream_failed', `${connector.name} gave no file (HTTP ${status}).`, {
-      details,
-    });
+    throw new GatehouseError(
+      'upstream_failed',
+      `${connector.name} did not return the file (HTTP ${status}).`,
+      {
+        details,
+      },
+    );
   }
   const secrets = Object.values(credential?.values ?? {});
   if (body === 'file' && files) {
@@ -44,7 +48,7 @@ export async function download(
     return await parseAnswer(bytes, throttle.pause);
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
-    throw new GatehouseError('upstream_failed', `${connector.name} gave a file that is no JSON.`, {
+    throw new GatehouseError('upstream_failed', `${connector.name} returned a file that is not JSON.`, {
       details: { ...details, reason: 'not_json' },
       cause: error,
     });

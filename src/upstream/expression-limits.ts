@@ -86,7 +86,7 @@ interface Options {
   program?: URL | undefined;
 }
 
-/** A process and its state, which is unknown for one that just started. */
+/** A process and its state. `ready` is false until a new process has sent its first message. */
 interface Evaluator {
   child: ChildProcess;
   running: Waiting | undefined;
@@ -100,7 +100,7 @@ interface Evaluator {
  * Creates the evaluator. JSONata's own limits (time, depth, sequences) do not hold everywhere. Measured:
  * `$match("aaa…!", /(a+)+$/)` never ends, and `$pad("x", 2e8)` ends the process, also within a worker thread with a
  * limit. So expressions of API clients run in processes that are started at their first use, and killed when they
- * exceed a limit. They get nothing of our environment.
+ * exceed a limit. These processes get none of our environment variables.
  */
 export function createBoundedExpressions(options: Options = {}): BoundedExpressions {
   const { timeMs = TIME_LIMIT_MS, program = PROGRAM } = options;
@@ -176,7 +176,7 @@ export function createBoundedExpressions(options: Options = {}): BoundedExpressi
   };
 
   const run = async (owner: string, task: Task): Promise<Json[][]> => {
-    // One owner never takes more places than are left to the others.
+    // An owner may wait with at most as many expressions as there are free places, so that other owners get some.
     if (closed || queue.sizeOf(owner) >= MAX_WAITING - queue.size)
       throw new GatehouseError(
         'unavailable',

@@ -2,7 +2,7 @@ import type { ErrorMeaning, ErrorRule } from '../connectors/errors-format.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 
-/** In a body without a message, the words of its beginning count. */
+/** Characters of a body without a message that rules compare with `says`. */
 const MAX_WORDS_CHARS = 10_000;
 const GRAPHQL_CODES = ['errors.0.extensions.code', 'errors.0.type'];
 

@@ -1,8 +1,8 @@
 import { isJsonObject } from '../lib/json.ts';
 
 /*
- * Plain expressions of JSONata take time and memory in proportion to their input: paths of names, objects of them,
- * comparisons and conditions. A path ends at an object, because a further step could double what it holds.
+ * Plain expressions of JSONata take time and memory in proportion to their input. They are paths of names, objects of
+ * paths, comparisons and conditions. A path must not continue after an object, because each step could double the result.
  */
 
 const OPERATORS = new Set(['&', '=', '!=', '<', '<=', '>', '>=', 'and', 'or', '+', '-', '*', '/']);

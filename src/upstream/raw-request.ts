@@ -7,8 +7,8 @@ import type { UpstreamCall } from './upstream-call.ts';
 import { queryPairs } from './values.ts';
 
 /**
- * Returns the request of a raw call, without the credential and the headers of the file. It stays below the base
- * address, and no member of the input can change the sender, the host or the method.
+ * Returns the request of a raw call, without the credential and the headers of the connector file. Its path stays below
+ * the base address, and no member of the input can change the credential, the host, or the method that was checked.
  * @throws GatehouseError `invalid_request`
  */
 export function rawRequest(call: UpstreamCall, base: Target): Draft {

@@ -28,7 +28,7 @@ import { wholeBody, withContents, withSentFiles } from './sent-files.ts';
 import { queryPairs } from './values.ts';
 import { readsXml } from './xml-answer.ts';
 
-/** A complete, signed request. `secrets` are the live values in it, for the scrubber. */
+/** A complete, signed request. `secrets` are the secret values that it contains, for the scrubber. */
 export interface BuiltRequest {
   method: string;
   url: string;
@@ -38,7 +38,7 @@ export interface BuiltRequest {
   secrets: Secret[];
 }
 
-/** Headers that input cannot set, because they would change the sender or the end of the request. */
+/** Headers that input cannot set, because they would change the credential or the framing of the request. */
 const FORBIDDEN_HEADERS = new Set([
   ...FRAMING_HEADERS,
   'authorization',
@@ -167,7 +167,7 @@ function nextAddress(link: string, base: Target): Address {
   );
 }
 
-/** Returns the values that templates name: those of the credential, else the defaults of the variables. */
+/** Returns a function from a name in a template to its value: from the credential, else the default of the variable. */
 export function valuesOf({ connector, credential }: UpstreamCall): (name: string) => string {
   return (name) => credential?.values[name]?.open() ?? connector.definition.variables[name]?.default ?? '';
 }
@@ -210,11 +210,11 @@ export function addressFault(text: string, format: string): string | undefined {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const good =
       url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
-    return good ? undefined : 'is no http(s) address';
+    return good ? undefined : 'is not an http(s) address';
   }
   if (format === 'host')
-    return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) ? undefined : 'is no host name';
-  return /^[a-z0-9]([a-z0-9_-]{0,62})$/i.test(text) ? undefined : 'is no part of a host name';
+    return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) ? undefined : 'is not a host name';
+  return /^[a-z0-9]([a-z0-9_-]{0,62})$/i.test(text) ? undefined : 'is not a valid part of a host name';
 }
 
 function invalidCredential(connector: Connector, what: string): GatehouseError {
@@ -265,14 +265,14 @@ function assertPathUnchanged(template: string, origin: string, path: string): vo
   throw inputFault(template, 'the parameters would change the path');
 }
 
-/** Returns a list as its values between commas, which stay commas there. */
+/** Returns the text of a parameter in a path. A list becomes its encoded values with unencoded commas between them. */
 function pathText(name: string, value: Json | undefined, parameter?: Parameter): string {
   return Array.isArray(value) && value.length > 0
     ? value.map((one) => pathValue(name, one)).join(',')
     : pathValue(name, value, parameter);
 }
 
-/** Returns one path segment, or a part of one; several only for parameters with `slashes`. */
+/** Returns the text of one value in a path. Only a parameter with `slashes` may add further segments. */
 function pathValue(name: string, value: Json | undefined, parameter?: Parameter): string {
   if (parameter?.slashes && typeof value === 'string')
     return value

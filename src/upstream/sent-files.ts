@@ -11,8 +11,8 @@ import type { SentFile } from './file-store.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
 /*
- * Files of the input. A random text stands for each while the body is written. The body is then sent with the content
- * in its place, read as it is sent.
+ * Files of the input. While the body is written, a random text takes the place of each file. When the body is sent, the
+ * content of the file, which is read at that time, replaces the text.
  */
 
 /** The most bytes of a file in the input itself. */
@@ -63,7 +63,7 @@ export async function withSentFiles(call: UpstreamCall): Promise<UpstreamCall> {
   return { ...call, input, sentFiles };
 }
 
-/** Returns the size, name and media type of each file of the input, but not of lists, by parameter. */
+/** Returns the size, name and media type of each file of the input, by parameter. It leaves out lists of files. */
 export async function filesIn(call: UpstreamCall): Promise<JsonObject> {
   const facts: JsonObject = {};
   for (const { name, parameter } of filesOf(call.action.definition)) {
@@ -121,8 +121,8 @@ function inlineFile(field: string, base64: string): SentFile {
 }
 
 /**
- * Returns a body with the contents of the files in place of their texts: as they are, or in base64 for bodies that are
- * texts.
+ * Returns a body with the contents of the files in place of their texts. The contents are bytes where `holdsBytes` is set,
+ * else base64.
  */
 export function withContents(
   written: string | Uint8Array,
@@ -184,7 +184,7 @@ export async function wholeBody({ size, content }: StreamedBody, maxBytes: numbe
   if (size > maxBytes) {
     throw new GatehouseError(
       'payload_too_large',
-      `This app wants a signature of the whole body, which may have ${maxBytes / 1024 / 1024} MiB then.`,
+      `This app requires a signature of the whole body, so the body may have at most ${maxBytes / 1024 / 1024} MiB.`,
     );
   }
   const chunks: Uint8Array[] = [];

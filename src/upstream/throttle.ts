@@ -15,12 +15,12 @@ import { cancelled, pause } from './pause.ts';
 const MAX_LINES = 10_000;
 const RETRIES_PER_CALL = 0.1;
 const MAX_BUDGET = 10;
-/** A longer wait is rejected, because it is not worth a held request. */
+/** Longest wait of a call. A call that would wait longer is rejected, so that it does not occupy a request. */
 const MAX_WAIT_MS = 20 * SECOND;
-/** Maximum hold that an answer may request; after it the credential tries again. */
+/** Longest time for which an answer can delay further calls. Then calls with the credential run again. */
 const MAX_HOLD_MS = HOUR;
 
-/** Each has at most 10 MiB, and takes about ten times that in memory while it is parsed. */
+/** Large bodies at the same time, in all and for one credential. A body has up to 10 MiB, and parsing takes ten times that. */
 const LARGE_BODIES = { most: 6, mostEach: 3 };
 
 /** The third parties' own limits, applied per credential or OAuth app in this process. */
@@ -44,6 +44,7 @@ export interface Throttle {
   pause: Pause;
 }
 
+/** The state of the limits of one credential or OAuth app. */
 interface Line {
   /** A window for each limit of the file, in its order. */
   windows: Window[];
@@ -59,7 +60,7 @@ interface Line {
   waiting: (() => void)[];
 }
 
-/** The lines of a call. Both are the same without limits of an OAuth app. */
+/** The lines of a call. Without limits of an OAuth app, `app` is the same line as `own`. */
 interface CallLines {
   own: Line;
   app: Line;
@@ -223,7 +224,7 @@ function fullLine({ own, app }: CallLines, call: UpstreamCall): Line | undefined
   return app.running >= most('app') ? app : undefined;
 }
 
-/** Lets the next waiting call of each line look again. A call that must wait once more does this for the others. */
+/** Wakes the next waiting call of each line. If that call must wait for another reason, it wakes the one after it. */
 function passTurn(lines: readonly Line[]): void {
   for (const line of lines) line.waiting.shift()?.();
 }

@@ -12,7 +12,7 @@ import type { UpstreamCall } from './upstream-call.ts';
 
 const MAX_TRIES = 3;
 const RETRIES = { firstMs: 200, factor: 4 };
-/** "Resume Incomplete": the app has a part, and waits for the next. */
+/** Status 308 as "Resume Incomplete": the app has received a part, and waits for the next. */
 const INCOMPLETE = 308;
 
 /** The content that an upload sends. */
@@ -32,7 +32,7 @@ interface Part {
 }
 
 /**
- * Uploads a file to an address that the app answered with, or its parts to one address each. The credential is not
+ * Uploads a file to the address in an answer of the app, or each part to one of several addresses. The credential is not
  * sent. Returns {status, body, parts: [{number, size, etag}]} of the last answer.
  * @throws GatehouseError `upstream_failed` for an address outside of the file's origins, and a refused part; upstream_*
  */
@@ -126,7 +126,7 @@ async function sendPart(
   }
 }
 
-/** Returns the end of the bytes that the app has: an incomplete upload names it in Range, and may have less. */
+/** Returns the end of the bytes that the app has received. An incomplete upload says it in Range, and may have fewer. */
 function endOf({ status, headers }: OutboundAnswer, { to }: Part): number {
   if (status !== INCOMPLETE) return to;
   const last = /^bytes=0-(\d{1,12})$/.exec(headers['range'] ?? '')?.[1];

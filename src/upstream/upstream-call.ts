@@ -32,7 +32,7 @@ export interface Notices {
   onProgress?: ((progress: Progress) => void) | undefined;
   onLog?: ((message: LogMessage) => void) | undefined;
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
-  /** Called when the call will take a while. */
+  /** Called when the call will take longer than usual. */
   onWait?: (() => void) | undefined;
   /** Puts a question to the user of the client, and returns the answer. Absent when the client cannot be asked. */
   onQuestion?: ((question: Question) => Promise<JsonObject>) | undefined;
@@ -51,7 +51,7 @@ export interface Following {
   onEnded(): void;
 }
 
-/** One request of a call to its app: the first, a repetition, or a further read or step. */
+/** One request to the app: the first of a call, a repetition, or a further read or step. */
 export interface Attempt {
   actionId: string;
   /** HTTP status of the answer; absent when there was none. */

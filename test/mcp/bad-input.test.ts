@@ -133,7 +133,7 @@ describe('a body', () => {
       (await rpc(one.accessUrl, 'tools/call', { name, arguments: args })).at('result.content.0.text');
     expect(await call('list_connectors_svc', { category: 5, more: 1 })).toMatch(
       'The call of list_connectors_svc is invalid. category: must be text: write "5" in quotes; ' +
-        'more: is not a known argument; known: category, cursor. Correct what is named and call again.\nInput schema: {',
+        'more: is not a known argument; known: category, cursor. Correct the named arguments and call again.\nInput schema: {',
     );
     expect(await call('search_actions_svc', { query: '', effect: 'x', limit: 11 })).toContain(
       'query: must be at least 1 characters; effect: must be one of: read, write, destructive; limit: must be at most 10.',

@@ -40,9 +40,9 @@ export async function offerLink(
 }
 
 /**
- * Returns the error for a call without an account, with a link where one helps. Clients that open links get -32042 in
- * a session. Other clients get the link in the tool's result. With MCP 2026-07-28, a client that opens links is asked
- * to open it and call again. Undefined means that the account is connected now and the call can be repeated.
+ * Returns the error for a call without an account, with a link where one helps. In a session, clients that open links get
+ * the error -32042. Other clients get the link in the tool's result. With MCP 2026-07-28, a client that opens links is
+ * asked to open the link and call again. Returns undefined when the account is connected now, so the call can be repeated.
  * @throws InputRequired
  */
 export async function refusalWithLink(

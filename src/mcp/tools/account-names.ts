@@ -7,11 +7,14 @@ import type { JsonObject } from '../../lib/json.ts';
 import { nearestNames, questionOf } from '../../lib/words.ts';
 import type { ToolScope } from './tool.ts';
 
-/* The accounts of a user by their names. A name comes from the app or the user, so it never stands in our own sentences. */
+/*
+ * The accounts of a user by their names. A name comes from the app or the user, so our own messages never hold it: a
+ * model must be able to trust them.
+ */
 
 /**
- * Returns the id of the account that a call names: by its id, or by its exact name where only one account of the app has it.
- * An unknown one stays unchanged, and choosing the credential rejects it.
+ * Returns the id of the account that a call names by its id, or by an exact name that only one account of the app has. An
+ * unknown name is returned unchanged, and the choice of the credential rejects it later.
  * @throws GatehouseError `credential_ambiguous` for a name of several accounts.
  */
 export async function accountIdFor(scope: ToolScope, connectorId: string, named: string): Promise<string> {
@@ -24,7 +27,7 @@ export async function accountIdFor(scope: ToolScope, connectorId: string, named:
   throw sameNames(found);
 }
 
-/** Returns the refusal of a name that several accounts have. */
+/** Returns the error for a name that several accounts have. */
 export function sameNames(found: readonly Credential[]): GatehouseError {
   return new GatehouseError(
     'credential_ambiguous',
@@ -33,14 +36,14 @@ export function sameNames(found: readonly Credential[]): GatehouseError {
   );
 }
 
-/** Returns the accounts with exactly this name, active ones if there are any. */
+/** Returns the active accounts with exactly this name, or the others with this name if none is active. */
 export function withName(all: readonly Credential[], named: string): Credential[] {
   const same = all.filter((one) => namesOf(one).includes(named));
   const active = same.filter(({ state }) => state === 'active');
   return active.length > 0 ? active : same;
 }
 
-/** Returns the refusal of an unknown account with the user's accounts of the app and the nearest one. */
+/** Adds the user's active accounts of the app, and the one with the nearest name, to the error for an unknown account. */
 export async function withChoices(
   scope: ToolScope,
   connectorId: string,
@@ -50,7 +53,7 @@ export async function withChoices(
   return unknownAccount(error, active, named);
 }
 
-/** Adds the accounts that a user can choose from, and the nearest one, to the refusal of an unknown account. */
+/** Adds these accounts, and the one with the nearest name, to the error for an unknown account. */
 export function unknownAccount(
   error: GatehouseError,
   accounts: readonly Credential[],
@@ -86,7 +89,7 @@ async function accountsOf({ context, grant }: ToolScope, connectorId: string): P
   return userId === undefined ? [] : choices(context, { environment, userId, connectorId });
 }
 
-/** Returns the names that a model may have seen: of the credential and of its account, also as answers write them. */
+/** Returns the names that a model may have seen: of the credential and its account, also with hidden characters written out. */
 function namesOf({ name, account }: Credential): string[] {
   return [name, account?.name ?? name].flatMap((one) => [one, withoutHidden(one)]);
 }

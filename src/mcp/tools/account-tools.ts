@@ -75,8 +75,8 @@ export const setDefaultCredentialTool = tool({
   name: 'set_default_credential_svc',
   title: 'Set the default account',
   description:
-    'Makes an account the one for calls of its app that name no account, once the user agrees. For a user with several ' +
-    'accounts of an app.',
+    'Sets the account that calls of an app use when they name none, after the user agrees. Useful for a user with ' +
+    'several accounts of one app.',
   input: z.strictObject({
     credentialId: z.string().describe('Id or exact name of the account, from list_credentials_svc.'),
     connectorId: z.string().optional().describe('The app, where accounts of several apps have this name.'),
@@ -104,7 +104,7 @@ export const setDefaultCredentialTool = tool({
 });
 
 /**
- * Returns the account of a visible app that an id or an exact name means.
+ * Returns the account of a visible app with this id, or else with exactly this name.
  * @throws GatehouseError `user_id_missing`, `credential_not_found`, `credential_ambiguous`, `credential_invalid`.
  */
 async function accountNamed(
@@ -134,7 +134,7 @@ async function accountNamed(
   );
 }
 
-/** Lets the user agree to a default account. @throws as confirm(); InputRequired */
+/** Asks the user to agree to a default account. @throws as confirm(); InputRequired */
 async function agree(
   scope: ToolScope,
   {
@@ -160,7 +160,7 @@ async function agree(
       {
         call,
         question: () => questionForDefault(name, credential),
-        needs: `${credentialId} becomes the default account of ${name} only once the user has agreed to it.`,
+        needs: `${credentialId} becomes the default account of ${name} only after the user has agreed to it.`,
         declined: `The user did not agree to ${credentialId} as the default account of ${name}.`,
         details: { tool: actionId, connectorId, credentialId },
       },

@@ -74,7 +74,7 @@ export function directArguments(
   return { input, ...own };
 }
 
-/** Returns a flag that a client wrote as text as a boolean. */
+/** Converts `"true"` and `"false"` to a boolean. Returns any other value unchanged. */
 function flagOf(value: Json | undefined): Json | undefined {
   if (value === 'true') return true;
   return value === 'false' ? false : value;

@@ -2,7 +2,7 @@ import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json.ts';
 
-/* Texts of errors for models: the fact in our words, and the next step with the tools that the model has. */
+/* Texts of errors for models: a sentence of Gatehouse about the fault, and the next step with the tools of the model. */
 
 const GIVE_UP = 'Do not try again. Tell the user.';
 
@@ -11,9 +11,9 @@ const GIVE_UP = 'Do not try again. Tell the user.';
  * operator.
  */
 const NEXT_STEPS: { [code: string]: string } = {
-  invalid_request: 'Correct what is named and call again.',
-  connector_not_found: 'list_connectors_svc lists the apps that are here.',
-  action_not_found: 'search_actions_svc and get_connector_svc list the actions that are here.',
+  invalid_request: 'Correct the named arguments and call again.',
+  connector_not_found: 'list_connectors_svc lists the available apps.',
+  action_not_found: 'search_actions_svc and get_connector_svc list the available actions.',
   credential_required: 'Ask the user to open the link and connect an account of this app, then call again.',
   credential_ambiguous:
     'Ask the user which account is meant, then call again with its id as credentialId. If the user wants the same one each ' +
@@ -23,38 +23,39 @@ const NEXT_STEPS: { [code: string]: string } = {
   credential_conflict: 'Leave credentialId out and call again.',
   credential_invalid: 'Ask the user to open the link and connect this account again, then call again.',
   oauth_app_missing:
-    'Do not try again. Tell the user that sign-in for this app has to be set up first by whoever runs this service.',
+    'Do not try again. Tell the user that the operator of this service has to set up the sign-in for this app first.',
   user_id_missing:
     'Do not try again. Tell the user that this server was opened without a user, so it has no accounts to use.',
   redirect_not_allowed: 'Do not try again. Tell the user that the address to return to is not allowed here.',
   confirmation_required:
-    'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc ' +
+    'Show the user the whole question that follows, and ask whether they agree. If they do, call execute_action_svc ' +
     'with the same connectorId, actionId and parameters and this token.',
   program_failed:
     'Correct the program. The calls that it made are not undone: details.calls lists them, so leave them out or read first.',
-  program_not_found: 'Run the program again by run_code_svc, without the calls that it made.',
+  program_not_found: 'Run the program again with run_code_svc, without the calls that it already made.',
   program_not_waiting: 'Do not resume it again.',
   confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
-  undo_not_found: 'Do not try again. Undo it by another action of the app, if it has one.',
+  undo_not_found: 'Do not try again. Reverse the call with another action of the app, if it has one.',
   already_undone: 'Do not try again.',
-  possible_duplicate: 'Do that only if it is meant to happen twice. Otherwise go on with what was done.',
+  possible_duplicate:
+    'Do that only if the user wants it to happen twice. Otherwise continue with the earlier result.',
   confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again. Tell the user that this server does not allow it.',
   forbidden: GIVE_UP,
   installation_disabled: 'Do not try again. Tell the user that this workflow is switched off for them.',
-  upstream_rejected: 'Change the parameters by what the app says before calling again.',
-  upstream_rate_limited: 'Wait as long as it says before calling again.',
-  rate_limited: 'Wait as long as it says before calling again.',
+  upstream_rejected: 'Change the parameters as the message of the app says before calling again.',
+  upstream_rate_limited: 'Wait as long as the message says before calling again.',
+  rate_limited: 'Wait as long as the message says before calling again.',
   budget_exceeded:
-    'Do not call again before the time that it says. Go on with other work, or tell the user when the call is possible.',
+    'Do not call again before the time in the message. Continue with other work, or tell the user when the call is possible.',
   circuit_open:
-    'Do not call this action before the time that it says. Go on with other work, or tell the user that the app is failing.',
-  upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
-  upstream_failed: 'Try again in a moment. Read before you repeat a write.',
+    'Do not call this action before the time in the message. Continue with other work, or tell the user that the app fails.',
+  upstream_timeout: 'The call may have taken effect: read the current data before you repeat a write.',
+  upstream_failed: 'Try again in a moment. Read the current data before you repeat a write.',
   upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
   unavailable: 'Wait a few seconds and call again.',
   client_capability_missing:
-    'Do not try again. Tell the user that their client cannot be asked what this call asks.',
+    'Do not try again. Tell the user that their client does not support the question that this call asks.',
 };
 
 /** Next steps by `details.reason` of upstream errors, where the step for the code would not help. */
@@ -63,12 +64,12 @@ const BY_REASON: { [reason: string]: string } = {
   too_deep: `${GIVE_UP} A repetition will not help.`,
   no_list: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
   permission: 'Do not repeat the call. Tell the user that this account has no right to do this at the app.',
-  renewal_failed: 'Wait as long as it says before calling again. If it fails again, tell the user.',
+  renewal_failed: 'Wait as long as the message says before calling again. If it fails again, tell the user.',
 };
 
 type ErrorView = JsonObject & { message: string; next: string };
 
-/** Returns an error for `structuredContent`. The app's own words stand only in `details.message`. */
+/** Returns an error for `structuredContent`. Only `details.message` holds words of the app. */
 export function errorView(error: GatehouseError, requestId: string): ErrorView {
   const { code, details } = error;
   const view: ErrorView = { code, message: messageOf(error, requestId), requestId, next: nextStep(error) };
@@ -76,7 +77,7 @@ export function errorView(error: GatehouseError, requestId: string): ErrorView {
   return view;
 }
 
-/** Returns our own sentence. An internal error names the request id, which the log also has. */
+/** Returns the message without words of the app. An internal error names the request id, which the log also has. */
 export function messageOf(error: GatehouseError, requestId: string): string {
   if (error.code === 'internal') return `Something went wrong on our side (requestId ${requestId}).`;
   return withoutHidden(ownWords(error));
@@ -91,7 +92,7 @@ export function nextStep({ code, details }: GatehouseError): string {
   return special ?? NEXT_STEPS[code] ?? GIVE_UP;
 }
 
-/** Returns the third party's words for separate blocks: the app's message, the account used, account names, and the question. */
+/** Returns texts with words of the app, for separate blocks: its message, the account used, account names, the question. */
 export function quoted(error: GatehouseError): string[] {
   const said = appWords(error);
   // The question holds the account's name in the app's words.

@@ -81,7 +81,7 @@ async function evaluated({ context, grant }: ToolScope, expression: string, valu
   return result;
 }
 
-/** Returns the records that have all words, in any member and letter case. Of an object, returns such members. */
+/** Returns the records that have all words, in any member and letter case. For an object, returns its members that do. */
 function matching(value: Json, query: string): Json {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const hasAll = (one: unknown) => {

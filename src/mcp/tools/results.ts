@@ -27,7 +27,7 @@ const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
 export const INLINE_BYTES = 64 * 1024;
 /** The smallest `maxBytes` that a caller may set. */
 export const LEAST_BYTES = 1024;
-/** Bytes reserved for `result` with its note. */
+/** Bytes reserved for the member `result` with its note. */
 const FRAME_BYTES = 500;
 const MAX_PREVIEW_CHARS = 4096;
 
@@ -118,7 +118,7 @@ async function fit(
     const shown = shownRecords(data, maxBytes - FRAME_BYTES - rest);
     if (shown > 0) {
       const nextOffset = sizing.offset + shown;
-      const note = `${shown} of the ${data.length} records of this page are shown: go on with offset ${nextOffset}${where}.`;
+      const note = `${shown} of the ${data.length} records of this page are shown: continue with offset ${nextOffset}${where}.`;
       return {
         ...value,
         data: data.slice(0, shown),

@@ -1,10 +1,10 @@
 import type { Lexicon, Token } from './lexicon.ts';
 import { stemOf } from '../../lib/words.ts';
 
-/** A word that a misspelt one may stand for. */
+/** A possible correction of a misspelt word. */
 interface Candidate {
   text: string;
-  /** Whether it is a beginning of words. */
+  /** Whether it is a prefix of words. */
   isPrefix: boolean;
   /** Smaller is better among equally near candidates. */
   rank: number;
@@ -13,11 +13,11 @@ interface Candidate {
 /** Corrects words that neither the languages nor the index know. */
 export type Correct = (word: string, preferred: Lexicon) => Token | undefined;
 
-/** Shorter words have too many neighbours. */
+/** Least length of a word to correct, because too many words are similar to a shorter one. */
 const MIN_LENGTH = 4;
-/** A word of this length may have two wrong letters. */
+/** Least length of a word that may have two wrong letters. */
 const LONG = 8;
-/** The ending of a word that may follow its known beginning. */
+/** Most letters that may follow a prefix. */
 const MAX_ENDING = 5;
 
 /** Returns the correction by the words of the preferred and the other languages, and by the terms of the index. */
@@ -64,7 +64,7 @@ function allowed(length: number): number {
   return length < LONG ? 1 : 2;
 }
 
-/** Returns whether a short word has the letters of the other one, because other short words are too near. */
+/** Returns whether a correction is likely: a short word must have the same letters, because many short words are similar. */
 function isLikely({ text, isPrefix }: Candidate, word: string): boolean {
   if (isPrefix) return text.length > MIN_LENGTH || word.length <= text.length + 2;
   return word.length > MIN_LENGTH || text.length > word.length || sorted(text) === sorted(word);
@@ -87,7 +87,7 @@ function tokenOf(text: string): Token {
   return { word: text, stem: stemOf(text) };
 }
 
-/** Returns the distance of the word or its beginning, also for ae, oe and ue instead of umlauts. */
+/** Returns the least distance of the word or its beginning. It also tries the word with ae, oe and ue as umlauts. */
 function distanceTo({ text, isPrefix }: Candidate, word: string, plain: string): number {
   const forms = plain === word ? [word] : [word, plain];
   return Math.min(

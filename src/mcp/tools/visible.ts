@@ -20,7 +20,7 @@ const MAX_DIRECT_ACTIONS = 30;
 /** 8,000 tokens, at four bytes each. */
 const MAX_DIRECT_BYTES = 32_000;
 const MAX_TOOL_NAME = 64;
-/** Visible actions beyond which `codeMode: auto` offers programs. */
+/** Number of visible actions above which `codeMode: auto` offers programs. */
 const MANY_ACTIONS = 50;
 const MAX_OVERVIEW = 1000;
 
@@ -101,7 +101,7 @@ const WHICH_ACCOUNT = {
     'Account to use: its id or exact name, from list_credentials_svc. The user has several of this app.',
 };
 
-/** Computes what a server shows. Also computes `connectors` unless they are passed. */
+/** Computes the tools and instructions of a server. Also computes `connectors` unless they are passed. */
 export function computeVisible(
   { catalog, publicUrl }: Pick<Base, 'catalog' | 'publicUrl'>,
   live: LiveServer,
@@ -167,8 +167,8 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
 }
 
 /**
- * Names direct tools `<connectorId>_<actionId>`. A name that is too long or taken becomes its first 55 characters and
- * a hash.
+ * Names direct tools `<connectorId>_<actionId>`. A name that is too long, or is the name of another tool, is shortened to
+ * 55 characters and gets a hash.
  */
 function namedActions(actions: Action[]): Map<string, Action> {
   const named = new Map<string, Action>();
@@ -210,7 +210,7 @@ function toolOf(name: string, action: Action, icon: string): ToolDefinition {
  * These schemas are loose, because clients reject a whole answer whose structured content breaks its schema.
  * Third parties send null where their documents say string. get_action_svc returns the exact schema.
  */
-/** Given instead when the result is too large to be inlined. */
+/** The member `result`, which replaces the data of a result that is too large to be inlined. */
 const LARGE = { type: 'object' };
 const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };
 const PAGE_SHAPE = {

@@ -76,7 +76,7 @@ export async function discover(
   }
 }
 
-/** Metadata of a resource. `isOlder`: it has none, as a server of MCP 2025-03-26. */
+/** Metadata of a resource. `isOlder`: the server publishes none, as in MCP 2025-03-26. */
 type Resource = OAuthProtectedResourceMetadata & { isOlder?: boolean };
 
 /**

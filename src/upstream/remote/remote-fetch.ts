@@ -7,16 +7,16 @@ import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbou
 const MAX_ANSWER_BYTES = 10 * MIB;
 /** The limit of a standing stream. A server that reports changes all the time reaches it in seconds. */
 const MAX_STANDING_BYTES = MIB;
-/** The longest life of a standing stream. A connection may die without a sign. */
+/** The longest life of a standing stream, because a connection may break without an error. */
 const STANDING_MS = 30 * MINUTE;
-/** Bytes of a refusal that are read for its sentence. */
+/** Bytes of a refusal that are read for its message. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** How long the transport may take to read the last event of a stream that has ended. */
 const LAST_EVENT_MS = 250;
-/** Statuses whose response has no body (RFC 9110 section 6.4.1), which the class Response insists on. */
+/** Statuses whose response has no body (RFC 9110 section 6.4.1). The class Response rejects a body for them. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** The parts of a request that belong to the call that is under way. */
+/** The settings and callbacks that each request takes from the running call. */
 export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox'> {
   /** Headers of the call: its credential, those of the file, its trace. Lower-case names. */
   headers: Record<string, string>;
@@ -28,14 +28,14 @@ export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox
 
 /** The stream on which a server reports changes. */
 export interface Standing {
-  /** Has sockets of its own, because a stream holds one as long as it is open. */
+  /** A connection with its own sockets, because an open stream occupies one. */
   outbound: Pick<Outbound, 'stream'>;
   /** Called when the stream is open, or with the reason why it is not. */
   onOpen(failure?: unknown): void;
   onEnd(): void;
 }
 
-/** An answer with a status of an error. */
+/** An answer with the HTTP status of an error. */
 export class RefusedByServer extends Error {
   override readonly name = 'RefusedByServer';
   readonly status: number;
@@ -55,7 +55,7 @@ export class ChangesNotReported extends Error {
   override readonly name = 'ChangesNotReported';
 }
 
-/** The session has ended at the server, which did not take the request. */
+/** The session has ended at the server, which did not process the request. */
 export class SessionGone extends Error {
   override readonly name = 'SessionGone';
 }
@@ -128,7 +128,7 @@ export async function toResponse({ status, headers, body }: OutboundStream): Pro
   return new Response(null, { status, headers });
 }
 
-/** Passes the chunks of an event stream on. Reports an end that no event id allows to continue from. */
+/** Yields the chunks of an event stream. Reports its end if no event had an id, because the client then cannot resume it. */
 async function* untilEnd(body: AsyncIterable<Buffer>, ended: () => void): AsyncGenerator<Buffer> {
   let canContinue = false;
   try {

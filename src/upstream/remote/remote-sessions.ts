@@ -6,22 +6,22 @@ import type { RemoteSession, Served, Ways } from './session.ts';
 
 /** How long an unused session stays open. */
 const IDLE_MS = MINUTE;
-/** Unused sessions of this process; beyond it, the one that was used longest ago is closed. */
+/** Unused sessions of this process. Beyond this number, the least recently used one is closed. */
 const MAX_IDLE = 500;
 
 /** A call that needs a session. */
 export interface Wanted extends Omit<Served, 'onToolsChanged'> {
   connector: Connector;
   url: string;
-  /** Calls with the same key may use a session one after the other; undefined: the session is for this call alone. */
+  /** Calls with the same key may use a session one after the other. Undefined: only this call uses the session. */
   key: string | undefined;
 }
 
 /** Sessions with remote MCP servers. */
 export interface RemoteSessions {
-  /** Lends a session to `work`, a new one where none is idle. A session whose work failed is closed. */
+  /** Runs `work` with an idle session of the key, or else a new one. Closes the session if the work fails. */
   use<T>(wanted: Wanted, work: (session: RemoteSession) => Promise<T>): Promise<T>;
-  /** Subscribes to the followed resource in a session of its own, which the signal of the call ends. */
+  /** Subscribes to the followed resource in a separate session, which ends when the signal of the call is aborted. */
   follow(wanted: Wanted & { followed: NonNullable<Served['followed']> }): Promise<void>;
   /** Reports the connectors whose server said that its tools changed. */
   watch(listener: (connector: Connector) => void): void;
@@ -42,7 +42,7 @@ export function createRemoteSessions(
   let idle: Idle[] = [];
   let listener: ((connector: Connector) => void) | undefined;
   const closing = new Set<Promise<void>>();
-  /** Sessions to follow a resource that are not open yet. A stop waits for them, because they end as soon as they are open. */
+  /** Sessions for a followed resource that are being opened. close() waits for them, because each ends as soon as it is open. */
   const opening = new Set<Promise<void>>();
 
   const end = (session: RemoteSession): void => {
@@ -59,7 +59,7 @@ export function createRemoteSessions(
     const found = key === undefined ? undefined : idle.findLast((one) => one.key === key);
     return found && remove(found);
   };
-  const giveBack = (key: string | undefined, session: RemoteSession): void => {
+  const release = (key: string | undefined, session: RemoteSession): void => {
     if (key === undefined) return end(session);
     const one: Idle = { key, session, timer: setTimeout(() => end(remove(one)), IDLE_MS) };
     one.timer.unref();
@@ -83,7 +83,7 @@ export function createRemoteSessions(
       if (known) session.serve(served);
       else await session.open();
       const result = await work(session);
-      giveBack(key, session);
+      release(key, session);
       return result;
     } catch (error) {
       end(session);
@@ -110,7 +110,7 @@ export function createRemoteSessions(
       try {
         return await lend(wanted, known, work);
       } catch (error) {
-        // The server has forgotten an idle session, and did nothing with the request.
+        // The server ended the idle session earlier, and did not process the request.
         if (known && error instanceof SessionGone) return lend(wanted, undefined, work);
         throw error;
       }

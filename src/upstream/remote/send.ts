@@ -21,7 +21,7 @@ import type { Wanted } from './remote-sessions.ts';
 
 type SendContext = Pick<Context, 'clock' | 'throttle' | 'remoteSessions'>;
 
-/** Codes of JSON-RPC for a request that the server does not accept; it did nothing. */
+/** Codes of JSON-RPC with which a server rejects a request before it does anything. */
 const REFUSALS: ReadonlySet<number> = new Set<number>([
   ErrorCode.InvalidParams,
   ErrorCode.InvalidRequest,
@@ -31,8 +31,8 @@ const REFUSALS: ReadonlySet<number> = new Set<number>([
 const MAX_PAGES = 100;
 
 /**
- * Sends a call to a remote MCP server. A refusal is an answer with its status; an error of JSON-RPC has the status 400
- * or 500.
+ * Sends a call to a remote MCP server. An HTTP refusal is returned as an answer with its status. An error of JSON-RPC is
+ * returned as an answer with the status 400 or 500.
  * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large
  */
 export async function sendRemote(
@@ -79,7 +79,7 @@ function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): W
   return {
     connector,
     url: endpoint.url,
-    // Another account, key or definition never continues a session.
+    // The key of a session covers account, secrets and definition, so that a call with others gets its own session.
     key:
       credential &&
       sha256(
@@ -132,7 +132,7 @@ async function perform(
   }
 }
 
-/** Returns the templates of a server; none where it does not know them. */
+/** Returns the templates of a server; none if the server does not know this method. */
 async function templatesOf(session: RemoteSession, isOver: () => boolean): Promise<unknown[]> {
   try {
     const method = 'resources/templates/list';
@@ -177,7 +177,7 @@ async function listOf(
   );
 }
 
-/** Returns an answer with a body in the limits of all answers, and the secrets that it repeats. */
+/** Returns an answer with its parsed body, under the limits of all answers, and with the secrets that it repeats. */
 async function answerOf(
   { throttle }: SendContext,
   { secrets }: Endpoint,

@@ -29,7 +29,7 @@ const MAX_QUESTIONS = 10;
 /** Longest time of a call with questions, because a person answers them. */
 const PATIENCE_MS = 15 * MINUTE;
 
-/** The call that a session serves. */
+/** The call that uses a session now. */
 export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices {
   timeoutMs: number;
   /** Called when the server reports that its tools changed. */
@@ -39,7 +39,7 @@ export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices
   followed?: (Following & { uri: string }) | undefined;
 }
 
-/** The ways to a server: its calls, and its standing streams. */
+/** The connections to a server: one for calls, one for standing streams. */
 export interface Ways {
   calls: Pick<Outbound, 'stream'>;
   standing: Pick<Outbound, 'stream'>;
@@ -226,7 +226,7 @@ export class RemoteSession {
     }
   }
 
-  /** Gives the server the time of the call from now on. */
+  /** Restarts the deadline: from now on the server has the timeout of the call. */
   #limit(): void {
     clearTimeout(this.#deadline);
     const passed = () => this.#broken?.(new DeadlinePassed('The server did not answer in time.'));
@@ -259,7 +259,7 @@ export class RemoteSession {
   }
 }
 
-/** Returns whether an address is the followed one or below it. Servers may report a part of what was subscribed to. */
+/** Returns whether an address is the followed one or below it, because servers may report a part of a resource. */
 function isPartOf(followed: string, uri: string): boolean {
   return uri === followed || uri.startsWith(followed.endsWith('/') ? followed : `${followed}/`);
 }
