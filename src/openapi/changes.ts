@@ -9,7 +9,7 @@ export interface Changes {
   removed: string[];
   /** Actions that differ, with sentences about how. */
   changed: { actionId: string; differences: string[] }[];
-  /** Sentences about changes after which calls or credentials of today fail. */
+  /** Sentences about changes that make existing calls or credentials fail. */
   breaking: string[];
 }
 
@@ -32,7 +32,7 @@ export function changesBetween(before: ConnectorFile, after: ConnectorFile): Cha
   return changes;
 }
 
-/** Returns changes after which stored credentials no longer work: they belong to a scheme and an origin. */
+/** Returns changes that make stored credentials useless, because a credential belongs to a scheme and an origin. */
 function credentialBreaks(before: ConnectorFile, after: ConnectorFile): string[] {
   const types = new Set(after.authentication.map(({ type }) => type));
   const gone = before.authentication.filter(({ type }) => !types.has(type));
@@ -83,7 +83,7 @@ function inputBreaks(before: Side, after: Side): string[] {
   ];
 }
 
-/** Returns how a value is restricted more than before. Only types and enums are compared. */
+/** Returns the new restrictions of a value. Only types and enums are compared. */
 function narrower(
   old: JsonSchema,
   now: JsonSchema,

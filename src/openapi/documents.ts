@@ -8,7 +8,7 @@ const MAX_DEPTH = 200;
 const MAX_VALUES = 8_000_000;
 /** YAML is parsed at about 0.6 MB of text a second of CPU, JSON at 90 MB. */
 const MAX_YAML_BYTES = 8 * 1024 * 1024;
-/** A reference may lead to a reference, this many times. */
+/** Most references that are followed one after the other. */
 const MAX_HOPS = 32;
 const MAX_ALIASES = 10_000;
 
@@ -20,7 +20,7 @@ export interface Documents {
   root: Node;
   /**
    * Returns the node that a `$ref` leads to, over any number of references; the node itself where it has none.
-   * @throws LeftOut where it leads nowhere or to itself.
+   * @throws LeftOut if the target is missing, or the references form a circle.
    */
   follow(node: Node): Node;
   /** Returns the node that the `$ref` of a node leads to, over one reference; undefined where it has none. */
@@ -31,7 +31,7 @@ export interface Documents {
 
 /**
  * Opens a document.
- * @throws GatehouseError `invalid_request` for a text that is no JSON or YAML, and for references to other documents
+ * @throws GatehouseError `invalid_request` for a text that is neither JSON nor YAML, and for references to other documents
  * that may not be read.
  */
 export function openDocuments(text: string, maxBytes: number, readFile: ReadFile | undefined): Documents {
@@ -105,7 +105,7 @@ function relativeFile(node: Node, path: string): string {
   return path.startsWith('/') ? `/${parts.join('/')}` : parts.join('/');
 }
 
-/** Returns the refusal of a whole document, with the place in it. */
+/** Returns the error that refuses a whole document, with the place of the fault. */
 export function documentFault(place: string, rule: string): GatehouseError {
   return invalidRequest([{ field: place, rule }], 'The OpenAPI document');
 }
@@ -134,7 +134,7 @@ function parseJsonOrYaml(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // A flow mapping of YAML also begins with a brace, but a large text is JSON with a mistake.
+    // A flow mapping of YAML also begins with a brace. A large text is probably JSON with a syntax error.
     if (text.length < 65_536 && !/^\s*\{\s*"/.test(text)) return parseYaml(text, file);
     throw documentFault(file || '(whole)', `is not valid JSON: ${thrownMessage(error)}`);
   }

@@ -124,7 +124,7 @@ function chosenOperations(context: Import, include: Include): Operation[] {
   return chosen.flatMap((one) => attempt(context, one, () => readOperation(documents, one)) ?? []);
 }
 
-/** Returns the result, or undefined after a line in the report. */
+/** Returns the result of `read`. If it throws LeftOut, adds a line to the report and returns undefined. */
 function attempt<T>({ reporter }: Import, { method, path }: { method: string; path: string }, read: () => T) {
   try {
     return read();
@@ -143,7 +143,7 @@ function previousIds(actions: Previous['actions'] = {}): Map<string, string[]> {
   return ids;
 }
 
-/** Names of path parameters may change without another meaning. */
+/** Returns a request without the names of its path parameters, because these may change without changing the request. */
 function signature(request: string): string {
   return request.replaceAll(/\{[^{}]*\}/g, '{}');
 }
@@ -152,12 +152,12 @@ interface Names {
   /** Ids of earlier actions by request. */
   ids: ReadonlyMap<string, string[]>;
   taken: ReadonlySet<string>;
-  /** Ids that operations have by their own names, after their request. */
+  /** The request of each chosen operation with the id from the operation's own name: `GET /orders/{} get_order`. */
   own: ReadonlySet<string>;
   actions: ReadonlyMap<string, Written>;
 }
 
-/** Returns the id of an action: that of an earlier import, else the operation's own, made distinct where needed. */
+/** Returns the id of an action from an earlier import; else from its operation, made distinct where it is taken. */
 function freeId(operation: Operation, { action }: ReadAction, { ids, taken, own, actions }: Names): string {
   const request = signature(String(action['request']));
   const earlier = (ids.get(request) ?? []).filter((id) => !actions.has(id));
@@ -199,7 +199,7 @@ function aboutOf({ documents: { root } }: Import, { id, today }: ImportOptions) 
   };
 }
 
-/** Removes the schemes of an action that any credential of the connector has. */
+/** Removes `authentication` from an action that all schemes of the connector may call. */
 function dropCommonNeeds(action: Written, schemes: readonly Written[]): void {
   const { authentication: own } = action;
   if (Array.isArray(own) && schemes.every(({ type }) => own.includes(type))) delete action['authentication'];

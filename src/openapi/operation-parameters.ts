@@ -29,8 +29,8 @@ export interface ReadParameters {
 }
 
 /**
- * Reads the parameters of an operation. `isCredential` says which of them the credential supplies, `isList`
- * that the action has `limit` and `offset` of its own.
+ * Reads the parameters of an operation. `isCredential` returns whether the credential supplies a parameter. `isList` says
+ * that the names `limit` and `offset` are taken by the paging of the action.
  * @throws LeftOut for a required parameter that the format cannot send.
  */
 export function readParameters(
@@ -95,7 +95,7 @@ interface Sent {
   hasSlashes: boolean;
 }
 
-/** Returns whether a path parameter is several segments, such as the path of a file at GitHub. */
+/** Returns whether a path parameter may have several segments, such as the path of a file at GitHub. */
 function takesSlashes(node: Node, { type }: JsonSchema): boolean {
   return type === 'string' && memberOf(node, 'x-multi-segment').value === true;
 }
@@ -153,7 +153,7 @@ function withDescription(schema: JsonSchema, node: Node): JsonSchema {
   return description === undefined ? schema : { ...schema, description };
 }
 
-/** Returns the value of a header that can have only one, such as a version of the app's interface. */
+/** Returns the value of a header that has only one possible value, such as the version of the app's API. */
 function onlyHeader({ name, in: place }: Parameter, { enum: values, default: value }: JsonSchema) {
   if (place !== 'header') return undefined;
   const only = Array.isArray(values) && values.length === 1 ? values[0] : undefined;
@@ -162,7 +162,7 @@ function onlyHeader({ name, in: place }: Parameter, { enum: values, default: val
   return typeof found === 'string' && /^[\x20-\x7e]+$/.test(found) && !/[{}]/.test(found) ? found : undefined;
 }
 
-/** Returns a schema as a parameter of the format, which says by `required: true` that it must be given. */
+/** Returns a schema as a parameter of the connector format, in which `required: true` marks a required parameter. */
 export function asParameter(schema: JsonSchema, required: boolean): Written {
   const typed = ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf'].some(
     (keyword) => schema[keyword] !== undefined,

@@ -5,8 +5,8 @@ import type { Answer } from './operation-answer.ts';
 import { propertiesIn, typeIn } from './types.ts';
 
 /*
- * Recognises the paging of a list. It is only claimed where both sides of it are in the document: the parameters, and
- * the list in the answer. Wrong paging would lose records, so the doubtful stays a plain call.
+ * Recognises the paging of a list. An operation gets a paging only if the document has both sides of it: the parameters,
+ * and the list in the answer. Wrong paging would lose records, so a doubtful operation stays a call without paging.
  */
 
 /** The paging of an operation, with the parameters that the caller no longer gives. */
@@ -75,7 +75,7 @@ export function findPaging(context: Import, operation: Operation, answer: Answer
 
   const page = named(PAGES, (one) => isNumber(context, one));
   if (page && answer.headers.has('link')) return found({ style: 'link' }, [page]);
-  // `after` is often a date.
+  // A parameter `after` is often a date, so its description must mention a cursor or a page.
   const cursor = named(CURSORS, (one) => one.name !== 'after' || /cursor|page/i.test(describedBy(one)));
   const next = cursor && nextIn(context, answer.schema);
   if (cursor && next !== undefined)
@@ -89,7 +89,7 @@ export function findPaging(context: Import, operation: Operation, answer: Answer
       ...before,
     ]);
   }
-  // Without a size the end of a list could not be seen.
+  // Without a page size, a short page would not show the end of the list.
   const offset = named(OFFSETS, (one) => isNumber(context, one));
   if (offset && size) return found({ style: 'offset', offsetParam: offset.name }, [offset]);
   if (page && size)

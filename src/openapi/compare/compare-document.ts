@@ -133,7 +133,7 @@ function reasonToSkip({ protocol }: ConnectorFile, action: ActionDefinition): st
   return undefined;
 }
 
-/** Returns why an action without an operation is no difference; undefined where it is one. */
+/** Returns why a missing operation does not count as a difference; undefined if it counts. */
 function otherAddress({ addresses }: Operations, action: ActionDefinition): string | undefined {
   const { baseUrl, path } = action;
   if (baseUrl !== undefined && addresses.length > 0 && !hasHost(baseUrl, addresses))

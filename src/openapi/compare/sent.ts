@@ -44,7 +44,7 @@ export function sentQuery(own: OwnAction): Sent {
   return root;
 }
 
-/** Returns the body that an action sends. Dotted headers count too, because they are members of a JSON header. */
+/** Returns the body that an action sends. Dotted headers are included, because they are members of a JSON header. */
 export function sentBody(own: OwnAction): Sent {
   const { id, action } = own;
   const at = `actions.${id}`;
@@ -175,7 +175,7 @@ function requiredByRules({ rules }: ActionDefinition): Set<string> {
 export interface OwnSchema {
   value: unknown;
   from: string;
-  /** Paths of the schemas around it that are no members: one inside of itself adds nothing. */
+  /** Paths of the schemas that enclose this one without a member between. A schema that is inside of itself is skipped. */
   around?: readonly string[];
 }
 
