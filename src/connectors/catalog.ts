@@ -50,12 +50,12 @@ export interface Connector {
   readonly categories: readonly string[];
   readonly definition: ConnectorFile;
   readonly actions: ReadonlyMap<string, Action>;
-  /** Actions that Gatehouse itself calls, to register webhooks. */
+  /** Internal actions, which only the connector itself uses: in webhooks, unified models, reads and steps. */
   readonly internal: ReadonlyMap<string, Action>;
-  /** The raw call; undefined for remote MCP servers. It is none of `actions`, because only an exact name allows it. */
+  /** The raw call; undefined for remote MCP servers. It is not in `actions`, because only its exact name may allow it. */
   readonly raw: Action | undefined;
   readonly environments: readonly Environment[];
-  /** Whether this process itself is the third party, at the address of lib/sandbox-names.ts. */
+  /** Whether this process also serves the third party, at the address of lib/sandbox-names.ts. */
   readonly served: boolean;
   /** Whether the operator added it. Custom connectors change while the process runs. */
   readonly custom: boolean;
@@ -96,7 +96,7 @@ type CustomPlace = 'folder' | Environment;
 
 /** A catalogue whose custom connectors are replaced while the process runs. */
 export interface ChangeableCatalog extends Catalog {
-  /** Returns the place whose connector hides one of the store with this id. */
+  /** Returns the place of the connector that would hide a stored connector with this id; undefined if none would. */
   holderOf(connectorId: string): 'shipped' | 'folder' | undefined;
   /**
    * Replaces the custom connectors of a place, for each environment that they name. A connector of the same id hides

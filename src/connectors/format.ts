@@ -146,11 +146,11 @@ const action = z.strictObject({
   description: text(1000),
   /** Default: GET and HEAD read, DELETE destructive, others write. */
   effect: effect.optional(),
-  /** Calls with these values of a parameter have another effect. The most severe that fits counts. */
+  /** Calls with these values of a parameter have another effect. If several conditions hold, the most severe effect counts. */
   effectWhen: z.array(effectCondition).default([]),
-  /** The schemes whose credentials can run this, where not all can. */
+  /** The schemes whose credentials can run this action. Default: all schemes. */
   authentication: z.array(schemeType).min(1).optional(),
-  /** OAuth scopes that this needs, all of them; one of an inner list is enough. */
+  /** OAuth scopes that this action needs. All of them are needed; of an inner list, one is enough. */
   scopes: z.array(z.union([scopeName, z.array(scopeName).min(1)])).default([]),
   /** Method and path below the base URL: `GET /customers/{customerId}`. A path parameter is one segment. */
   request: z
@@ -207,7 +207,7 @@ const action = z.strictObject({
     .optional(),
   /**
    * Query parameters, or variables of `graphql`, in a query language, by their wire name; see `clause`. The clauses
-   * are joined with blanks.
+   * are joined with spaces.
    */
   compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
   /** How the query language writes a quote inside of quotes; default: the file's `escape`. */
@@ -261,7 +261,7 @@ const action = z.strictObject({
    */
   idempotencyParam: z.string().min(1).optional(),
   /**
-   * Used only by `webhooks`, `unified`, `before` and `each` of this file. Callers do not see it and cannot call it.
+   * Used only by `webhooks`, `unified`, `before`, `each` and `after` of this file. Callers do not see it and cannot call it.
    */
   internal: z.boolean().default(false),
   /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
@@ -270,7 +270,7 @@ const action = z.strictObject({
   timeoutSeconds: z.int().min(1).max(300).optional(),
   /** Points of a call, for limits in points and for `budget` until an answer reports another. Default: 1. */
   cost: z.int().min(1).max(100_000).optional(),
-  /** Words that people use for this; searched together with name and description. */
+  /** Words that people use for this action. The search reads them with its name and description. */
   synonyms: z.array(text(60)).default([]),
 });
 export type ActionDefinition = z.infer<typeof action>;

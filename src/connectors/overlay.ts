@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JsonObject } from '../lib/json.ts';
 
-/* A person's changes to a connector file, in a file next to it that no import touches. */
+/* A person's changes to a connector file, in a separate file next to it, which imports do not change. */
 
 const OVERLAY = 'overlay.yaml';
 
@@ -43,8 +43,8 @@ export function merged(value: unknown, overlay: unknown): unknown {
 }
 
 /**
- * Returns an overlay without its changes of actions that a file does not have. They may have been actions of an
- * earlier file, and apply again when these return. An entry with a `request` is an action of its own.
+ * Returns an overlay without its changes to actions that the file does not have. Such an action may have been in an
+ * earlier file, and its changes apply again when it returns. An entry with a `request` is a new action.
  */
 export function fittingOverlay(
   overlay: JsonObject,

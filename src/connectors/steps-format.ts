@@ -6,7 +6,7 @@ import { eachRead } from './reads-format.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
-/** A call of another action. Its input names `input`, `value` (the answer of the action's own request) and the steps above it. */
+/** A call of another action. Its input may name `input`, `value` (the answer to the action's request) and earlier steps. */
 const callStep = eachRead.extend({
   /** The call is repeated until the value at `path` is one of `in`. A value of `failed` ends the action with an error. */
   until: z
@@ -39,7 +39,7 @@ const origins = z
   .min(1)
   .max(20);
 
-/** A download from an address that the app answered with. It is sent without the credential. */
+/** A download from an address in an answer of the app. It is sent without the credential. */
 const downloadStep = z.strictObject({
   /** Path of the address: `job.resultUrl`. */
   download: z.string().min(1).max(200),
@@ -50,9 +50,9 @@ const downloadStep = z.strictObject({
 });
 export type DownloadStep = z.infer<typeof downloadStep>;
 
-/** An upload to an address that the app answered with. It is sent without the credential. */
+/** An upload to an address in an answer of the app. It is sent without the credential. */
 const uploadStep = z.strictObject({
-  /** Path of the address: `value.upload_url`. For a list of addresses each gets one part. */
+  /** Path of the address: `value.upload_url`. If it is a list of addresses, each address gets one part. */
   upload: z.string().min(1).max(200),
   /** The parameter with the file. */
   file: fieldName,
@@ -60,7 +60,7 @@ const uploadStep = z.strictObject({
   origins,
   /** Method of the request. */
   method: z.enum(['PUT', 'POST']).default('PUT'),
-  /** Headers of the request. The Content-Type is that of the file unless it stands here. */
+  /** Headers of the request. The default of Content-Type is the media type of the file. */
   headers: z.record(z.string().regex(/^[\w-]{1,100}$/), z.string().max(500)).default({}),
   /**
    * Bytes of a part, or the path of that number in an answer. At one address the parts follow each other, with

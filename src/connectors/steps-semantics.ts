@@ -8,7 +8,7 @@ import type { SemanticFault } from './semantic-fault.ts';
 import type { UploadStep } from './steps-format.ts';
 import { templateNames } from './templates.ts';
 
-/** Returns the faults of `after`: missing names, actions that cannot follow, and effects that it would hide. */
+/** Returns the faults of `after`: missing names, actions that cannot be steps, and steps with a more severe effect. */
 export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const { after } = action;
   if (!after) return [];
@@ -39,7 +39,7 @@ export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: 
       const target = file.actions[step.action];
       if (target?.after) faults.push({ path: `${at}.action`, rule: `"${step.action}" has steps of its own` });
       const effects = target ? effectsIn(target, target.request.split(' ')[0] ?? '') : [];
-      // Policies see only the action's own effect.
+      // Restrictions check only the effect of the action itself, so it must be as severe as that of each step.
       if (mostSevereOf([own, ...effects]) !== own)
         faults.push({
           path: `${path}.effect`,
@@ -51,7 +51,7 @@ export function stepFaults(file: ConnectorFile, action: ActionDefinition, path: 
   return faults;
 }
 
-/** Returns the faults of an upload: no such file, and an effect that it would hide. */
+/** Returns the faults of an upload: a missing file parameter, and an action whose effect is `read`. */
 function uploadFaults(
   { file }: UploadStep,
   { own, files, path, at }: { own: string; files: string[]; path: string; at: string },

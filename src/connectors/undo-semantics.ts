@@ -4,7 +4,7 @@ import type { ActionDefinition, ConnectorFile } from './format.ts';
 import { oneReadFaults } from './reads-semantics.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 
-/** Returns the faults of `undo`: an inverse that is missing or hidden, wrong names, and actions that change nothing. */
+/** Returns the faults of `undo`: an inverse that is missing or internal, wrong names, and actions that change nothing. */
 export function undoFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const { undo, response } = action;
   if (!undo) return [];
