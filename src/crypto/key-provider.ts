@@ -10,7 +10,7 @@ export interface KeyProvider {
   /** For people: `the file /var/lib/gatehouse/master.key`. */
   readonly name: string;
   /**
-   * Returns the keys of a store. `isSealed`: the store has sealed data, so no new key is made.
+   * Returns the keys of a store. `isSealed` says that the store has sealed data. Then no new key is made.
    * @throws KeyError when a key is missing or cannot be used.
    */
   load(db: DbOrTx, store: { isSealed: boolean; now: number }): Promise<KeyRing>;
@@ -19,8 +19,9 @@ export interface KeyProvider {
 type KeyConfig = Pick<Config, 'masterKeys' | 'masterKeyFile' | 'keyVault' | 'home'>;
 
 /**
- * Returns the provider of the configuration: the environment, a file, or Vault. `retries`: whether to wait for a Vault
- * that is not ready. Vault is asked once; a process keeps the keys until it ends, so later failures of Vault stop nothing.
+ * Returns the provider that the configuration names: the environment, a file, or Vault. `retries` says whether to wait for
+ * a Vault that is not ready. Vault is asked only at the start, and the process keeps the keys in memory. Later failures of
+ * Vault therefore do not disturb it.
  */
 export function keyProvider(
   config: KeyConfig,

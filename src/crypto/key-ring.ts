@@ -3,15 +3,15 @@ import type { ZodType } from 'zod';
 import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key-text.ts';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
-/** An error of a master key that cannot be used, in words for the operator. */
+/** An error of a master key that cannot be used. Its message is written for the operator. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
 }
 
 /**
- * The master keys; the first one seals. Each record is sealed with its own data key, and that key with a master key.
- * Both are bound to `bound` (additional authenticated data): a box that was moved to another row or altered does not
- * open. The form of a box is `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
+ * The master keys; the first one seals. Each record is sealed with its own data key, and the data key is sealed with a
+ * master key. The result is a box: `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url. Both parts are bound to
+ * `bound` (additional authenticated data), so a box that was altered, or moved to another row, does not open.
  */
 export interface KeyRing {
   /** The short public name of the sealing key. A box names its key by it; it reveals nothing about the key. */
@@ -26,8 +26,8 @@ export interface KeyRing {
   /** Opens a box of sealJson(). @throws KeyError like open(), ZodError when the value has another shape. */
   openJson<T>(shape: ZodType<T>, box: string, bound: string): T;
   /**
-   * Returns the box with its data key sealed by the sealing key; undefined when that is so already. The whole box is
-   * opened, so that the new one is known to open.
+   * Returns the box with its data key sealed by the first master key; undefined when it already is. It opens the whole box
+   * first, so that the new box surely opens.
    * @throws KeyError like open().
    */
   rewrap(box: string, bound: string): string | undefined;
@@ -70,7 +70,7 @@ export function createKeyRing(base64Keys: string[], source?: ChangingKeys): KeyR
     const master = keys.find(isOurs) ?? current().find(isOurs);
     if (!master) {
       throw new KeyError(
-        `A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`,
+        `A sealed record needs master key ${keyId}, which is not among the configured master keys.`,
       );
     }
     try {

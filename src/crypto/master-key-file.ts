@@ -20,7 +20,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { withFileLock } from '../store/file-lock.ts';
 import { createKeyRing, KeyError, newMasterKey, type ChangingKeys, type KeyRing } from './key-ring.ts';
 
-/** How long a process may go on with the keys that it read before. */
+/** How long a process may use the keys that it read earlier. */
 export const REREAD_MS = SECOND;
 
 type KeyConfig = Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>;
@@ -74,16 +74,16 @@ export function newMasterKeyFile(path: string, keys: readonly string[]): void {
 }
 
 /**
- * Replaces the keys of a file by those that `change` returns; undefined leaves the file as it is. One process does this at a
- * time. Otherwise the slower one of two commands would write the keys that it read before, and a key would be lost whose
- * rows are stored already.
+ * Replaces the keys of a file by those that `change` returns; undefined leaves the file as it is. A lock lets one process
+ * do this at a time. Otherwise the slower of two commands could overwrite the new key of the other one, and the rows that
+ * this key sealed would be lost.
  * @throws KeyError when the file cannot be read or written, or another command holds it for a minute.
  */
 export async function changeMasterKeys(
   path: string,
   change: (keys: string[]) => Promise<readonly string[] | undefined>,
 ): Promise<void> {
-  // An error of the change itself is passed on as it is.
+  // An error of `change` is returned here and thrown below, so that only errors of the lock become a KeyError.
   const changed = async () => {
     try {
       const keys = await change(readMasterKeys(path));
@@ -104,7 +104,7 @@ export async function changeMasterKeys(
   if (failed) throw failed.error;
 }
 
-/** Writes the keys at once: a reader sees all of the old ones or all of the new ones. */
+/** Replaces the file in one step: a reader sees either all old keys or all new keys. */
 function writeMasterKeys(path: string, keys: readonly string[]): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {

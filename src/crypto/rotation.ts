@@ -3,7 +3,7 @@ import type { Db } from '../store/schema.ts';
 import { boundText, SEALED_COLUMNS, type SealedColumn } from '../store/sealed-columns.ts';
 import { KeyError, type KeyRing } from './key-ring.ts';
 
-/** Rows of one transaction. The one writer of SQLite is busy for about 5 ms. */
+/** Rows of one transaction. A transaction occupies the only writer of SQLite for about 5 ms. */
 const BATCH = 50;
 
 /** How many rows of a column each master key sealed. */
@@ -14,7 +14,7 @@ export interface KeyUse {
   rows: number;
 }
 
-/** A row whose box no key opens. */
+/** A row whose sealed value no key opens. */
 export interface LostRow {
   column: string;
   /** The values of its primary key. */
@@ -48,8 +48,8 @@ export function rowsByKey(uses: readonly KeyUse[]): Map<string, number> {
 }
 
 /**
- * Seals with the first master key what other keys sealed. Requests go on during this: a row that one of them changes
- * is left to the next call. `progress` receives the number of rows after each batch.
+ * Seals rows of other master keys with the first one. Other requests may run at the same time. A row that a request
+ * changes at the same time is left out, and the next call reseals it. `progress` gets the number of rows after each batch.
  */
 export async function resealAll(
   db: Db,
@@ -81,7 +81,7 @@ async function oldRows(
   const join = parent
     ? sql`inner join ${sql.table(parent.table)} on ${sql.ref(`${parent.table}.${parent.key}`)} = ${own(parent.key)}`
     : sql``;
-  // A column of the parent has a name that the row lacks, or the same value.
+  // Columns that are not in the key are read from the parent, where there is one.
   const of = (name: string): RawBuilder<unknown> =>
     parent && !key.includes(name) ? sql.ref(`${parent.table}.${name}`) : own(name);
   const names = new Set([...key, ...[...bound.join('').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)]);

@@ -16,7 +16,7 @@ export function newApiKey(environment: Environment): string {
   return PREFIXES[environment] + secret + checksum(secret);
 }
 
-/** Returns the environment of a well-formed API key, else undefined, so that junk never reaches the store. */
+/** Returns the environment of a well-formed API key, else undefined, so that no other text is looked up in the store. */
 export function apiKeyEnvironment(text: string): Environment | undefined {
   const match = KEY.exec(text);
   if (!match?.[2] || checksum(match[2]) !== match[3]) return undefined;
@@ -48,7 +48,7 @@ export function newRandomToken(): string {
   return base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
 }
 
-/** Returns the keyed hash of a key or token for the store. A copy of the database alone confirms no guess. */
+/** Returns the keyed hash of a key or token for the store. With a copy of the database alone, no guess can be checked. */
 export function hashToken(hashKey: KeyObject, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');
 }

@@ -12,10 +12,10 @@ const TIMEOUT_MS = 10 * SECOND;
 /** Waits before further attempts. A Vault that restarts with the machine is ready within them. */
 const RETRY_AFTER_MS = [SECOND, 2 * SECOND, 4 * SECOND, 8 * SECOND];
 const MAX_BYTES = 64 * 1024;
-/** Names as Vault shows them, cut, because an error of it may be long. */
+/** Characters of Vault's own error that a message repeats. */
 const MAX_REASON_CHARS = 200;
 
-/** The key of the transit engine of HashiCorp Vault or OpenBao. It never leaves Vault; texts are wrapped there. */
+/** A key of the transit engine of HashiCorp Vault or OpenBao. The key never leaves Vault, which wraps texts with it. */
 export interface Vault {
   /** For people: `transit/gatehouse of https://vault:8200`. */
   readonly name: string;
@@ -23,11 +23,11 @@ export interface Vault {
   wrap(key: string): Promise<string>;
   /** Unwraps what wrap() returned. @throws KeyError */
   unwrap(wrapped: string): Promise<string>;
-  /** Wraps again with the newest version of the key, without showing what is wrapped. @throws KeyError */
+  /** Wraps again with the newest version of the key. The wrapped text stays inside of Vault. @throws KeyError */
   rewrap(wrapped: string): Promise<string>;
 }
 
-/** Uses Vault during `work`. `retries`: whether to wait for a Vault that is not reached, sealed or starting. */
+/** Connects to Vault, and runs `work` with it. `retries` says whether to wait for a Vault that is down, sealed or starting. */
 export async function withVault<T>(
   settings: VaultSettings,
   { retries, onRetry = () => {} }: { retries: boolean; onRetry?: (reason: string) => void },
@@ -97,7 +97,7 @@ interface Call<T> {
   shape: z.ZodType<T>;
 }
 
-/** Sends a request until Vault answers it. @throws KeyError that says what is wrong and what helps. */
+/** Sends a request, and repeats it after temporary failures. @throws KeyError with the reason and a fix. */
 async function post<T>(settings: VaultSettings, client: Client, call: Call<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     const result = await sendOnce(settings, client.outbound, call);
@@ -141,7 +141,7 @@ async function sendOnce<T>(settings: VaultSettings, outbound: Outbound, call: Ca
 
 const errors = z.object({ errors: z.array(z.string()) });
 
-/** Returns what a refusal means, with Vault's own words. */
+/** Returns the reason of a refusal, with the error of Vault and a fix. */
 function refusalOf(
   { address, mount, key }: VaultSettings,
   { path }: Pick<Call<unknown>, 'path'>,

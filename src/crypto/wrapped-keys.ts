@@ -2,7 +2,7 @@ import type { DbOrTx } from '../store/schema.ts';
 import { createKeyRing, KeyError, newMasterKey } from './key-ring.ts';
 import type { Vault } from './vault.ts';
 
-/** A master key as the store has it. */
+/** A wrapped master key, as it is stored. */
 export interface WrappedKey {
   /** The public name of the key (KeyRing.keyId). */
   key_id: string;
@@ -21,7 +21,7 @@ export function wrapKeys(vault: Vault, keys: readonly string[]): Promise<Wrapped
   );
 }
 
-/** Stores wrapped keys. Keys that another process stored before stay. */
+/** Stores wrapped keys. Does not replace keys that another process stored before. */
 export async function storeWrappedKeys(db: DbOrTx, keys: readonly WrappedKey[], now: number): Promise<void> {
   await db
     .insertInto('wrapped_keys')
@@ -30,7 +30,7 @@ export async function storeWrappedKeys(db: DbOrTx, keys: readonly WrappedKey[], 
     .execute();
 }
 
-/** Stores wrapped keys in place of others, in a store that no process uses yet. */
+/** Replaces all wrapped keys of a store that no process uses yet. */
 export async function replaceWrappedKeys(
   db: DbOrTx,
   keys: readonly WrappedKey[],

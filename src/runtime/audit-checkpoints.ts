@@ -5,7 +5,7 @@ import { MINUTE } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { signatureOf, type ChainHead } from './audit-chain.ts';
 
-/** Entries this much older than the last checkpoint are looked at again, because clocks of machines differ. */
+/** Time before the last checkpoint whose entries are read again, because clocks of machines differ. */
 const OVERLAP_MS = 10 * MINUTE;
 const TRIES = 5;
 
@@ -29,7 +29,7 @@ export async function writeCheckpoint({
       previous_signature: last?.signature ?? '',
     };
     const row = { ...unsigned, signature: signatureOf(hashKey, unsigned) };
-    // Two processes may write the same number: the second one reads again, because its heads may be covered now.
+    // Two processes may use the same number. The slower one reads again, because the other checkpoint may cover its heads.
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('audit_checkpoints')
       .values(row)

@@ -11,9 +11,9 @@ import { writeCheckpoint } from './audit-checkpoints.ts';
 export interface AuditLog {
   /** Stores an entry. Resolves when it is on disk. */
   record(entry: AuditEntry): Promise<void>;
-  /** Plans a checkpoint, because the chain of executions has grown. */
+  /** Plans a checkpoint. Called when the chain of executions has grown. */
   executionsGrew(): void;
-  /** Stores what waits, and a last checkpoint. */
+  /** Stores the waiting entries, and a last checkpoint. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ interface Chain {
 
 const MOST_ROWS = 100;
 const CHECKPOINT_MS = MINUTE;
-/** Executions are written all day, and a checkpoint is stored forever. */
+/** Delay of a checkpoint for executions. It is longer, because executions never pause and checkpoints stay forever. */
 const EXECUTIONS_CHECKPOINT_MS = 10 * MINUTE;
 
 /** Creates the audit log of this process, whose entries form a chain of hashes. */
@@ -61,7 +61,7 @@ export function createAuditLog(
         for (const { reject } of batch) reject(error);
       }
     }
-    // Cleared in the same turn as the check above. An entry that comes a turn later would otherwise wait for ever.
+    // Cleared in the same turn of the event loop as the check above. Otherwise an entry added between them would never be written.
     writing = undefined;
   }
 

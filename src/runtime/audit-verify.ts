@@ -9,7 +9,7 @@ export interface Verification {
   entries: number;
   chains: number;
   checkpoints: number;
-  /** Entries of releases before the chains, which nothing protects. */
+  /** Entries of releases before the chains. They have no hash, so changes of them are not found. */
   unchained: number;
   /** Executions in chains, and the batches in which they were written. */
   executions: number;
@@ -21,8 +21,8 @@ export interface Verification {
 const PAGE = 1000;
 
 /**
- * Checks every chain from its first entry, those of executions too, then every checkpoint, and stops at the first broken row.
- * @param signature A checkpoint that must be there, from the log of the service: it shows a cut end of the log.
+ * Checks all chains of entries and of executions from their first row, then all checkpoints. Stops at the first broken row.
+ * @param signature Signature of a checkpoint from the log of the service. If it is missing, the end of the log was removed.
  */
 export async function verifyAudit(context: VerifyContext, signature?: string): Promise<Verification> {
   const { db } = context;

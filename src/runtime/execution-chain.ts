@@ -8,11 +8,11 @@ type Batch = Tables['execution_batches'];
 
 /** The chain of the executions that a process writes. A batch of them is one link. */
 export interface ExecutionChain {
-  /** Returns the link of executions that are written next. There is at least one. */
+  /** Returns the link for the executions that are written next, at least one. */
   linkOf(executions: readonly Execution[]): Batch;
-  /** The batch is in the database. */
+  /** Called after the batch was stored. */
   stored(batch: Batch): void;
-  /** Begins a new chain. A failed statement may have stored its batch or not, and a new chain is right either way. */
+  /** Begins a new chain after a failed statement, because it is unknown whether the statement stored its batch. */
   restart(): void;
 }
 
