@@ -42,5 +42,5 @@ export class BackupError extends Error {
 export const BROKEN =
   'The backup is cut or was altered: it does not end as it was written. Nothing was restored. Use another copy of it.';
 
-/** Is notified of each table that was written or read. */
+/** Called with each table that was written or read, and its number of rows. */
 export type Progress = (table: string, rows: number) => void;

@@ -3,7 +3,7 @@ import type { Snapshot } from '../store/snapshot.ts';
 import { tablesOf, type TableShape } from '../store/table-shapes.ts';
 import { FORMAT, type Header, type Progress, type TableLine } from './backup-format.ts';
 
-/** Tables of running processes, and the versions, which the restore writes itself. */
+/** Tables that belong to running processes, and the table of schema versions, which the restore writes itself. */
 const LEFT_OUT = new Set(['presence', 'write_probes', 'schema_versions']);
 const CHUNK_CHARS = 256 * 1024;
 
@@ -17,7 +17,7 @@ export async function* dump(
   { onTable, ...about }: DumpOptions,
 ): AsyncGenerator<Buffer, Record<string, number>> {
   const hash = createHash('sha256');
-  const seal = (text: string): Buffer => {
+  const hashed = (text: string): Buffer => {
     const bytes = Buffer.from(text);
     hash.update(bytes);
     return bytes;
@@ -29,7 +29,7 @@ export async function* dump(
     database: snapshot.kind,
     ...about,
   };
-  yield seal(line(head));
+  yield hashed(line(head));
   const counts: Record<string, number> = {};
   for (const shape of await tablesOf(snapshot.version)) {
     if (LEFT_OUT.has(shape.name)) continue;
@@ -39,10 +39,10 @@ export async function* dump(
       count++;
       text += line(toJson(values, shape));
       if (text.length < CHUNK_CHARS) continue;
-      yield seal(text);
+      yield hashed(text);
       text = '';
     }
-    yield seal(text);
+    yield hashed(text);
     counts[shape.name] = count;
     onTable(shape.name, count);
   }

@@ -3,20 +3,20 @@ import { Decrypter, Encrypter } from 'age-encryption';
 import { thrownMessage } from '../lib/errors.ts';
 import { BackupError, BROKEN } from './backup-format.ts';
 
-/** The form of the program age, https://age-encryption.org/v1: what encrypts a backup, and what decrypts it. */
-export interface Lock {
+/** Encrypts a backup, in the format of the program age: https://age-encryption.org/v1. */
+export interface Encryption {
   encrypt(plain: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>>;
 }
 
-export interface Key {
+export interface Decryption {
   decrypt(sealed: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** First bytes of an encrypted backup. */
 export const AGE = Buffer.from('age-encryption.org/v1');
 
-/** Creates the lock of a passphrase or of recipients. @throws BackupError naming a recipient that is none. */
-export function createLock(by: { passphraseFile: string } | { recipients: string[] }): Lock {
+/** Creates the encryption by a passphrase or for recipients. @throws BackupError naming a recipient that is not valid. */
+export function createEncryption(by: { passphraseFile: string } | { recipients: string[] }): Encryption {
   const encrypter = new Encrypter();
   if ('passphraseFile' in by) encrypter.setPassphrase(passphraseOf(by.passphraseFile));
   else {
@@ -34,8 +34,8 @@ export function createLock(by: { passphraseFile: string } | { recipients: string
   return { encrypt: (plain) => encrypter.encrypt(ReadableStream.from(plain)) };
 }
 
-/** Creates the key of a passphrase or of a file of identities. @throws BackupError when the file holds none. */
-export function createKey(by: { passphraseFile: string } | { identityFile: string }): Key {
+/** Creates the decryption by a passphrase or a file of identities. @throws BackupError when the file holds none. */
+export function createDecryption(by: { passphraseFile: string } | { identityFile: string }): Decryption {
   const decrypter = new Decrypter();
   const what = 'passphraseFile' in by ? 'this passphrase' : 'the identities of this file';
   if ('passphraseFile' in by) decrypter.addPassphrase(passphraseOf(by.passphraseFile));

@@ -15,7 +15,7 @@ export interface MasterKeys {
 }
 
 /**
- * Returns the master keys; undefined when there are none, and where Vault wraps them: they are in the store then.
+ * Returns the master keys; undefined when there are none, and when Vault wraps them, because the store then has them.
  * @throws KeyError when their file cannot be read.
  */
 export function masterKeysOf(config: KeyConfig): MasterKeys | undefined {

@@ -3,17 +3,17 @@ import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { thrownMessage } from '../lib/errors.ts';
 import { BackupError, BROKEN } from './backup-format.ts';
-import { AGE, type Key } from './encryption.ts';
+import { AGE, type Decryption } from './encryption.ts';
 import { readDump, type Dump } from './read-dump.ts';
 import { through } from './through.ts';
 
 /** Opens a backup, encrypted or not, or an exported file. @throws BackupError when it cannot be read. */
-export async function openBackup(file: string, key: Key | undefined): Promise<Dump> {
+export async function openBackup(file: string, key: Decryption | undefined): Promise<Dump> {
   const first = await firstBytes(file);
   const encrypted = first.subarray(0, AGE.length).equals(AGE);
   if (encrypted && !key) {
     throw new BackupError(
-      'The backup is encrypted. Give what opens it: --passphrase-file <file>, or --identity-file <file>.',
+      'The backup is encrypted. Add the option that decrypts it: --passphrase-file <file>, or --identity-file <file>.',
     );
   }
   const source = createReadStream(file);

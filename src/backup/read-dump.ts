@@ -28,8 +28,8 @@ export interface Dump {
 }
 
 /**
- * Reads the header of a dump; the rest follows as it is read.
- * @throws BackupError when it is no dump, or one of a newer release.
+ * Reads the header of a dump. The tables and rows are read while `items` is iterated.
+ * @throws BackupError when it is not a dump, or was written by a newer release.
  */
 export async function readDump(source: AsyncIterable<Uint8Array>): Promise<Dump> {
   const lines = linesOf(source);
@@ -100,7 +100,7 @@ function jsonOf(line: Buffer): unknown {
   }
 }
 
-/** Longer than any row: the text of a line is one string. */
+/** Limit of a line, which is held in memory as one string. No row is longer. */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
 /** Returns the lines with their line feed. @throws BackupError when the last one has none. */

@@ -34,8 +34,8 @@ import { checkKeys, masterKeysOf, type MasterKeys } from './master-keys.ts';
 import type { Dump } from './read-dump.ts';
 
 /**
- * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the master key,
- * which a killed restore leaves, with its lock. The marker of a lost store may stay as well.
+ * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the marker of a
+ * lost store. The master key and its lock may remain from a restore that was killed.
  */
 const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key', 'master.key.lock', MARKER_NAME]);
 
@@ -92,11 +92,11 @@ interface Into {
   header: Header;
   now: number;
   fill(db: DbOrTx): Promise<Record<string, number>>;
-  /** Called at the schema of this release. */
+  /** Called after the migration to the schema of this release. */
   finish(db: DbOrTx): Promise<void>;
 }
 
-/** Fills a draft next to the path, and gives it the path's name when it is whole. */
+/** Writes a draft file next to the path, and renames it to the path when it is complete. */
 async function intoSqlite(
   path: string,
   { header, now, fill, finish }: Into,
@@ -115,7 +115,7 @@ async function intoSqlite(
     }
     syncFile(draft);
     try {
-      // A link never replaces a file, so of two restores at once one fails.
+      // A link never replaces a file, so one of two restores at the same time fails.
       linkSync(draft, path);
     } catch (error) {
       if (existsSync(path)) throw error;
@@ -171,11 +171,11 @@ function refuseUsedHome({ home, database }: Config): void {
 }
 
 interface ChosenKeys {
-  /** Undefined where the backup has them wrapped, so that they are unwrapped when it is loaded. */
+  /** Undefined if the backup has wrapped keys, which are unwrapped after it is loaded. */
   keys: MasterKeys | undefined;
   /** The file to write them to where the configuration has none. */
   keyFile: string | undefined;
-  /** The keys as Vault wrapped them, where the backup has them plain and the configuration has Vault. */
+  /** The keys wrapped by Vault, if the backup has plain keys and the configuration names Vault. */
   wrapped: WrappedKey[] | undefined;
 }
 
@@ -208,7 +208,7 @@ async function chooseKeys(config: Config, { masterKeys }: Header): Promise<Chose
   );
 }
 
-/** Returns the keys that a backup has wrapped. @throws BackupError for a backup without any, KeyError of Vault. */
+/** Returns the wrapped keys of a loaded backup, unwrapped. @throws BackupError for a backup without any, KeyError of Vault. */
 async function unwrapped({ keyVault }: Config, db: DbOrTx, { schemaVersion }: Header): Promise<MasterKeys> {
   const isKnown = (await tablesOf(schemaVersion)).some(({ name }) => name === 'wrapped_keys');
   const rows = isKnown ? await readWrappedKeys(db) : [];

@@ -1,6 +1,6 @@
 import { pipeline, type Duplex } from 'node:stream';
 
-/** Returns what a transformation makes of a source. An error of either is thrown to the reader. */
+/** Yields the output of a transformation of a source. An error of either is thrown to the reader. */
 export async function* through(
   source: AsyncIterable<Uint8Array>,
   transform: Duplex,

@@ -10,7 +10,7 @@ import { thrownMessage } from '../lib/errors.ts';
 import { openSnapshot, type Snapshot } from '../store/snapshot.ts';
 import { dump } from './dump.ts';
 import { BackupError, type Progress } from './backup-format.ts';
-import type { Lock } from './encryption.ts';
+import type { Encryption } from './encryption.ts';
 import { checkKeys, masterKeysOf, type MasterKeys } from './master-keys.ts';
 import { through } from './through.ts';
 
@@ -30,14 +30,14 @@ interface WriteOptions {
   release: string;
   now: number;
   withKeys: boolean;
-  /** False writes the lines as they are. */
+  /** Whether the file is compressed. */
   zip: boolean;
-  lock?: Lock | undefined;
+  lock?: Encryption | undefined;
   onTable: Progress;
 }
 
 /**
- * Writes the store to a file of mode 0600. The file appears under its name when it is whole and on the disk.
+ * Writes the store to a file of mode 0600. The file gets its name only after it is complete and on the disk.
  * @throws BackupError when it exists, cannot be written, or lacks the master key; StoreError, SchemaError.
  */
 export async function writeBackup(

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { createKey, createLock } from '../backup/encryption.ts';
+import { createDecryption, createEncryption } from '../backup/encryption.ts';
 import { openBackup } from '../backup/open-backup.ts';
 import { restore } from '../backup/restore.ts';
 import { writeBackup } from '../backup/write-backup.ts';
@@ -25,9 +25,9 @@ export interface BackupOptions {
 export async function backup(file: string, options: BackupOptions): Promise<number> {
   const { passphraseFile, recipient = [] } = options;
   const lock = passphraseFile
-    ? createLock({ passphraseFile })
+    ? createEncryption({ passphraseFile })
     : recipient.length > 0
-      ? createLock({ recipients: recipient })
+      ? createEncryption({ recipients: recipient })
       : undefined;
   return write(resolve(file), { ...options, zip: true, lock });
 }
@@ -48,7 +48,12 @@ async function write(
     json,
     zip,
     lock,
-  }: { withKeys: boolean; json: boolean; zip: boolean; lock: ReturnType<typeof createLock> | undefined },
+  }: {
+    withKeys: boolean;
+    json: boolean;
+    zip: boolean;
+    lock: ReturnType<typeof createEncryption> | undefined;
+  },
 ): Promise<number> {
   const progress = tableProgress();
   const options = { release: version(), now: systemClock.now(), withKeys, zip, lock };
@@ -92,9 +97,9 @@ export async function restoreStore(
   { passphraseFile, identityFile, json }: RestoreOptions,
 ): Promise<number> {
   const key = passphraseFile
-    ? createKey({ passphraseFile })
+    ? createDecryption({ passphraseFile })
     : identityFile
-      ? createKey({ identityFile })
+      ? createDecryption({ identityFile })
       : undefined;
   const progress = tableProgress();
   const config = readConfig();
