@@ -49,7 +49,7 @@ export function buildProgram(done: (code: number) => void): Command {
 
   program
     .command('serve', { isDefault: true })
-    .description('serve MCP, REST and the documentation on one port. The default command.')
+    .description('Serve MCP, REST and the documentation on one port. The default command.')
     .addHelpText('after', SERVE_HELP)
     .showHelpAfterError('Settings are environment variables, such as PORT=8080. Run with --help for usage.')
     // The default command also receives arguments that are not commands.
@@ -63,7 +63,9 @@ export function buildProgram(done: (code: number) => void): Command {
 
   program
     .command('stdio')
-    .description('Serve one MCP server on standard input and output, for a client that starts programs.')
+    .description(
+      'Serve one MCP server on standard input and output, for a client that starts its servers as programs.',
+    )
     .option('--server <serverId|name>', 'MCP server, read directly from the store')
     .option('--user <userId|username>', 'end user of the calls (default: the owner of the server)')
     .option('--environment <environment>', 'development or production (default: development)')
@@ -97,9 +99,9 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--forward <url>', 'URL that receives each delivery, signed as for a subscriber')
     .option(
       '--connection <connectionId>',
-      'connection whose events are printed, with or without a subscription',
+      'connection whose events are printed, even if no subscription covers them',
     )
-    .option('--scope <scope>', 'record scope, with --connection')
+    .option('--scope <scope>', 'kind of records, such as commerce/orders; needs --connection')
     .option('--environment <environment>', 'development or production (default: development)')
     .option('--secret <whsec_…>', 'signing secret of deliveries (default: a new one each time)')
     .option('--json', 'print each event as a line of JSON')
@@ -150,7 +152,7 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     });
   connectors
     .command('new')
-    .description('Write a connector file with two actions to be completed, or one of an OpenAPI document.')
+    .description('Write a connector file with two actions to complete, or make one from an OpenAPI document.')
     .argument('<id>', 'id of the connector: a-z, 0-9 and -')
     .option('--into <folder>', 'folder of connectors (default: GATEHOUSE_CONNECTORS)')
     .option('--openapi <file>', 'OpenAPI document whose operations become the actions')
@@ -239,7 +241,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage. Configuration is by environment var
 Examples:
   $ gatehouse                                  serve on http://127.0.0.1:3000
   $ PORT=8080 gatehouse serve                  serve on another port
-  $ gatehouse stdio --server Sandbox           one MCP server for a client that starts programs
+  $ gatehouse stdio --server Sandbox           one MCP server for a client that starts it
   $ gatehouse doctor                           find problems`;
 
 const SERVE_HELP = `

@@ -83,7 +83,7 @@ function filtered(command: Command): Command {
     .option('--operation <operation>', 'only entries of this operation, such as updateServer')
     .option('--target <id>', 'only entries with this target')
     .option('--url <url>', 'remote Gatehouse (default: GATEHOUSE_URL, else the store of this machine)')
-    .option('--key <key>', 'its API key (default: GATEHOUSE_KEY)')
+    .option('--key <key>', 'API key of that Gatehouse (default: GATEHOUSE_KEY)')
     .option('--environment <environment>', 'environment of the local store (default: development)');
 }
 

@@ -87,7 +87,7 @@ function collect(value: string, earlier: string[] = []): string[] {
 }
 
 const BACKUP_HELP = `
-The file is complete when it has its name. Without encryption it opens every connected account. An encrypted file is
+The file gets its name only after it is complete. An unencrypted file with the master key opens every connected account. An encrypted file is
 of the format of the program age. Custom connectors in the folder GATEHOUSE_CONNECTORS are not part of the store.
 
 Examples:
@@ -103,7 +103,7 @@ Examples:
   $ DATABASE_URL=postgres://gatehouse@db/gatehouse gatehouse restore gatehouse.backup --identity-file key.txt`;
 
 const EXPORT_HELP = `
-The folder is not encrypted: it opens every connected account, unless the master key is left out.
+The folder is not encrypted. With the master key in it, it opens every connected account.
 
 Examples:
   $ gatehouse export moved

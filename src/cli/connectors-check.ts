@@ -38,9 +38,9 @@ export interface Checked {
   records: number;
   webhooks: number;
   faults: FileFault[];
-  /** Schemes with a value that no source confirms: authentication.1 (oauth2). No fault, because they may be right. */
+  /** Schemes with a value that no source confirms: authentication.1 (oauth2). It is no fault, because it may be right. */
   unverified: string[];
-  /** Parts without an example: a model, an event source, a genuine webhook, a forged one. No fault either. */
+  /** Parts without an example: a model, an event source, a genuine webhook, a forged one. It is no fault. */
   untried: string[];
   /** Actions that no example calls. */
   untriedActions: string[];
@@ -51,9 +51,9 @@ export interface Checked {
 }
 
 /**
- * Runs `gatehouse connectors check`: it checks the file (of a folder, its connector.yaml), then its examples. A folder
- * of such folders is checked one by one. `openapi` is the vendor's document, with which the file is compared. Returns
- * exit code 1 when there is a fault or a difference.
+ * Runs `gatehouse connectors check`. Checks a connector file and the examples next to it. `path` may be the file, its
+ * folder, or a folder of such folders. `openapi` is the vendor's document to compare the file with. Returns exit code 1
+ * when there is a fault or a difference.
  */
 export async function checkConnector(
   path: string,
@@ -67,7 +67,7 @@ export async function checkConnector(
     const checked = await checkFile(file);
     const isGood = checked.faults.length === 0;
     if (!json) print(file, checked);
-    // A file that cannot be read has no meaning to compare. Faults of its examples are no hindrance.
+    // A file that cannot be read cannot be compared. A file with faulty examples can.
     const isRead = checked.connectorId !== undefined;
     const compared = openapi !== undefined && isRead ? await compareFile(file, openapi) : undefined;
     if (compared && !json) printComparison(file, compared);
@@ -86,7 +86,7 @@ export async function checkConnector(
 }
 
 /**
- * Returns the file itself, that of a folder, or those of the folders in it; of an id the file of the connector.
+ * Returns the files to check. `path` is a file, the folder of a file, a folder of such folders, or the id of a connector.
  * @throws CommandError where there is none.
  */
 async function filesAt(path: string): Promise<string[]> {

@@ -25,14 +25,14 @@ interface Part {
 }
 
 /**
- * Returns how much of a connector the examples prove, 0 to 100. Examples of its actions count for 50, of each kind of
- * refusal for 20, schemas of answers for 20, descriptions for 10 (description-check.ts).
+ * Returns how much of a connector its examples prove, from 0 to 100: up to 50 points for examples of the actions, 20 for
+ * examples of each kind of refusal, 20 for schemas of the answers, 10 for descriptions (description-check.ts).
  */
 export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
   return Math.floor(partsOf(file, examples).reduce((sum, part) => sum + part.points - lost(part), 0));
 }
 
-/** Returns a line for each part of the score that is not whole, except for actions without an example. */
+/** Returns a line for each part of the score with missing points, except for actions without an example. */
 export function missingPoints(file: ConnectorFile, examples: ExamplesFile): string[] {
   return partsOf(file, examples)
     .slice(1)
@@ -84,7 +84,7 @@ function lost({ points, of, missing }: Part): number {
   return of === 0 ? 0 : (points * missing.length) / of;
 }
 
-/** Returns the faults that the examples show: places without a value, and another host that no example confirms. */
+/** Returns the faults that examples show: an account id that is not in the probe's answer, and hosts without an example. */
 export function usedFaults(file: ConnectorFile, { examples }: ExamplesFile): SemanticFault[] {
   return [...accountFaults(file, examples), ...hostFaults(file, examples)];
 }

@@ -28,7 +28,7 @@ export function addData(program: Command, done: Done): void {
     .requiredOption('--user <userId|username>', 'end user whose account is used')
     .option('--input <json>', 'input of the action (default: {})')
     .option('--input-file <file>', 'file with the input; - reads standard input')
-    .option('--credential <credentialId>', "account (default: the user's only one, or the default)")
+    .option('--credential <credentialId>', "id of the account (default: the user's only or default account)")
     .option('--json', 'print the whole answer as JSON')
     .addHelpText('after', CALL_HELP)
     .action(async (action: string, options: CallOptions & Target, command: Command) => {

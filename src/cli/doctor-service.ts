@@ -54,11 +54,14 @@ export function checkPublicUrl(config: Config, running: string | undefined): Fin
   if (publicUrl === undefined) {
     if (isLoopback(host) && port === 0) return ok(`a free port of ${host}, for this machine alone`);
     if (isLoopback(host)) return ok(`${addressOf(config, running)}, for this machine alone`);
-    const fix = 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: it stands in every accessUrl.';
-    return warn('is not set, and HOST is more than this machine', fix);
+    const fix = 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: every accessUrl begins with it.';
+    return warn('is not set, and HOST accepts other machines', fix);
   }
   if (production && publicUrl.startsWith('http:'))
-    return warn(`${publicUrl} is not https`, 'Put TLS before it: access tokens travel in the address.');
+    return warn(
+      `${publicUrl} is not https`,
+      'Put a proxy with TLS in front: access tokens are part of the address.',
+    );
   return ok(publicUrl);
 }
 
@@ -96,7 +99,7 @@ export async function checkOidc(config: Config, running: string | undefined): Pr
 
 const CHECK_FILE = 'Run: gatehouse connectors check <file>';
 
-/** Checks every connector file of `folder`. A faulty one is left out of a start and fails here. */
+/** Checks every connector file of `folder`. A start leaves out a faulty file, and this check fails for it. */
 export async function checkCatalogue(
   { sandbox }: Pick<Config, 'sandbox'>,
   folder = CATALOG_FOLDER,
@@ -112,7 +115,7 @@ export async function checkCatalogue(
   }
 }
 
-/** Checks the folder of custom connectors. Its faulty files are left out of a start. */
+/** Checks the folder of custom connectors. A start leaves out its faulty files. */
 export async function checkFolder({ sandbox, connectorsFolder }: Config): Promise<Finding> {
   const { ok, fail } = findingsOf('own connectors');
   try {
@@ -136,7 +139,7 @@ export function checkOutbound(config: Config): Finding {
   }
   const proxy = egressProxy ? ', through the proxy' : '';
   if (allowPrivateNetwork) {
-    const fix = 'Right for development; else unset GATEHOUSE_ALLOW_PRIVATE_NETWORK.';
+    const fix = 'Use it only for development; otherwise unset GATEHOUSE_ALLOW_PRIVATE_NETWORK.';
     return warn(`public and every private address${proxy}`, fix);
   }
   const more = allowedNetworks.length === 0 ? '' : ` and ${allowedNetworks.length} allowed networks`;
@@ -149,8 +152,8 @@ export async function checkProxy({ egressProxy }: Config): Promise<Finding[]> {
   const { ok, fail } = findingsOf('egress proxy');
   const { hostname, port, protocol } = new URL(egressProxy);
   const fault = await connectFault(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
-  if (fault === undefined) return [ok(`${hostname} takes connections`)];
-  const found = `${hostname} takes no connections (${fault}), so no call can go out`;
+  if (fault === undefined) return [ok(`${hostname} accepts connections`)];
+  const found = `${hostname} accepts no connections (${fault}), so every outgoing call fails`;
   return [fail(found, 'Start it, or change GATEHOUSE_EGRESS_PROXY.')];
 }
 

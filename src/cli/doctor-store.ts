@@ -23,7 +23,7 @@ import { thrownMessage } from '../lib/errors.ts';
 /** A text in base64 without meaning. */
 const PROBE = 'Z2F0ZWhvdXNl';
 const MAX_SKEW_MS = 30 * SECOND;
-/** Below the space that the write-ahead log and a day of executions may take. */
+/** Free space below which doctor warns: the write-ahead log and a day of executions may need as much. */
 const LOW_SPACE_BYTES = 200 * MIB;
 
 export function checkNode(): Finding {
@@ -53,7 +53,7 @@ export function checkHome({ home }: Config): Finding {
   }
 }
 
-/** Checks where the master keys come from, and that they can be used. */
+/** Checks that the configured master keys can be used. */
 export async function checkMasterKey(config: Config): Promise<Finding> {
   const { ok, fail } = findingsOf('master key');
   const { keyVault } = config;
@@ -162,7 +162,7 @@ async function checkSealedData(config: Config, { db }: Store): Promise<Finding> 
   }
 }
 
-/** Counts the rows of each master key. A key that is gone loses its rows, and one without rows is of no use. */
+/** Counts the rows of each master key. Rows of a missing key cannot be opened. A key without rows can be retired. */
 async function checkKeyUses(keys: KeyRing, db: Db): Promise<Finding> {
   const { ok, warn, fail } = findingsOf('sealed data');
   const rows = rowsByKey(await keyUses(db));

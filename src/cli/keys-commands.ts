@@ -36,7 +36,9 @@ export function addKeys(program: Command, done: (code: number) => void): void {
     });
   keys
     .command('rotate')
-    .description('Create a new secret for an API key, and end the old one at once or after a while.')
+    .description(
+      'Create a new secret for an API key, and end the old one at once or after --overlap-seconds.',
+    )
     .argument('<environment|keyId>', 'development, production, or the id of a named key')
     .option('--overlap-seconds <seconds>', 'time for which the old secret of a named key stays valid', '0')
     .addHelpText('after', ROTATE_HELP)

@@ -18,7 +18,7 @@ import { openStarted } from './started.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 const PAGE = 50;
-/** The operator of the store may give every scope. */
+/** The operator of the store may grant every scope. */
 const OPERATOR: KeyMaker = { scopes: 'all' };
 
 export function isEnvironment(text: string): text is Environment {
@@ -61,10 +61,10 @@ export interface CreateOptions {
   environment: string;
 }
 
-type KeyWish = Parameters<typeof createNamedKey>[2];
+type KeyInput = Parameters<typeof createNamedKey>[2];
 
-/** Returns the checked options of `gatehouse keys create`, or the sentence that says what is wrong. */
-export function readCreateOptions(options: CreateOptions): KeyWish | string {
+/** Returns the checked options of `gatehouse keys create`, or a message about the wrong one. */
+export function readCreateOptions(options: CreateOptions): KeyInput | string {
   const { environment } = options;
   const name = options.name.trim();
   if (!isEnvironment(environment)) return '--environment must be development or production';
@@ -80,7 +80,7 @@ export function readCreateOptions(options: CreateOptions): KeyWish | string {
 }
 
 /** Runs `gatehouse keys create`. It prints only the key on standard output. @throws as createNamedKey(). */
-export function create(wanted: KeyWish): Promise<number> {
+export function create(wanted: KeyInput): Promise<number> {
   return withStore(async (context) => {
     const { key, keyId, environment, name, expiresAt } = await createNamedKey(context, OPERATOR, wanted);
     await audit(context, { environment, operation: 'createKey', target: keyId });

@@ -25,7 +25,7 @@ import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
 
 export interface ListenOptions {
-  /** Where deliveries are forwarded; undefined: they are only printed. */
+  /** Address that deliveries are forwarded to; undefined if they are only printed. */
   forward: URL | undefined;
   environment: Environment;
   source: { connectionId: string; scope: SourceScope } | undefined;
@@ -42,7 +42,7 @@ const options = z.object({
   json: z.boolean().default(false),
 });
 
-/** Returns the parsed options, or a sentence about what is wrong with them. */
+/** Returns the parsed options, or a message about the wrong one. */
 export function readListenOptions(given: unknown): ListenOptions | string {
   const { forward, environment, connection, scope, secret, json } = options.parse(given);
   const known = ENVIRONMENTS.find((one) => one === environment);
@@ -85,7 +85,7 @@ export async function listen(options: ListenOptions): Promise<number> {
   return 0;
 }
 
-/** Allows the forward address, whatever it is, because the operator of this machine gave it. */
+/** Allows any forward address, also a private one, because the operator of this machine gave it. */
 function forwardAllowed({ forward }: ListenOptions) {
   if (!forward) return [];
   const port = Number(forward.port) || (forward.protocol === 'https:' ? 443 : 80);
@@ -93,7 +93,7 @@ function forwardAllowed({ forward }: ListenOptions) {
 }
 
 /**
- * Returns the proxy. A program on this machine is called directly, because localhost would be the proxy's own machine.
+ * Returns the proxy; undefined for a forward address on this machine, because the proxy would call its own machine.
  */
 function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenOptions) {
   return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
@@ -120,7 +120,7 @@ export async function listenUntil(
   const renew = async () => {
     if (context.clock.now() - renewedAt <= MINUTE) return;
     renewedAt = context.clock.now();
-    // This machine slept, and the service has removed the silent listener.
+    // The service removes a listener that is silent for long, for example while this machine sleeps.
     if (!(await renewListener(context, listener)))
       listener = await openListener(context, { ...what, secret: listener.secret });
   };

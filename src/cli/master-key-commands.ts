@@ -4,7 +4,7 @@ import { examplesHelp } from './service-options.ts';
 const NOTES = `
 Keys in a file: \`rotate\` adds the new key as the first line, and processes read the file again within a second. Keys in
 GATEHOUSE_MASTER_KEY: set "<new>,<old>" for each process first. Keys that Vault wraps: \`rotate\` has Vault wrap them with the
-newest version of its key. A stopped rotation goes on with the next call.
+newest version of its key. The next call continues a stopped rotation.
 \`gatehouse doctor\` counts the rows of each key. docs/master-key.md describes several machines.`;
 
 const GROUP_HELP = `${NOTES}
@@ -22,7 +22,7 @@ Make a backup first. Earlier backups need the keys that were valid then.
 ${examplesHelp('master-key retire', 'master-key retire --json')}`;
 
 const MOVE_HELP = `
-GATEHOUSE_MASTER_KEY names the key of Vault, in both directions. The keys stay the same, so processes that run go on.
+GATEHOUSE_MASTER_KEY names the key of Vault, in both directions. The keys stay the same, so running processes are not disturbed.
 
 Examples:
   $ GATEHOUSE_MASTER_KEY=vault:transit/gatehouse gatehouse master-key move --from ~/.gatehouse/master.key
@@ -37,9 +37,9 @@ export function addMasterKey(program: Command, done: (code: number) => void): vo
   masterKey
     .command('rotate')
     .description(
-      'Make a new master key, and seal with it what earlier keys sealed. The service keeps running.',
+      'Make a new master key, and seal the rows of earlier keys with it. The service keeps running.',
     )
-    .option('--one-machine', 'PostgreSQL: no process on another machine uses the database')
+    .option('--one-machine', 'for PostgreSQL: confirms that no process on another machine uses the database')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', ROTATE_HELP)
     .action(async ({ oneMachine, json }: { oneMachine?: boolean; json?: boolean }) => {
@@ -48,7 +48,7 @@ export function addMasterKey(program: Command, done: (code: number) => void): vo
     });
   masterKey
     .command('retire')
-    .description('Remove the master keys that seal no row any more from the key file.')
+    .description('Remove the master keys that no longer seal any row.')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', RETIRE_HELP)
     .action(async ({ json }: { json?: boolean }) => {

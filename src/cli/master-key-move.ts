@@ -16,8 +16,8 @@ import { CommandError } from './faults.ts';
 import { notStarted } from './started.ts';
 
 /**
- * Runs `gatehouse master-key move`. `from`: a key file whose keys Vault shall wrap. `to`: a new file for the keys that Vault
- * wrapped. The keys stay the same, so processes that run go on.
+ * Runs `gatehouse master-key move`. With `from`, Vault wraps the keys of this file. With `to`, the keys that Vault wrapped
+ * are written to this new file. The keys stay the same, so running processes are not disturbed.
  * @throws CommandError where the configuration names no Vault, or the keys are not those of the store.
  */
 export async function moveMasterKeys(options: {
@@ -73,7 +73,7 @@ async function fromFile(
     );
   await withVault(keyVault, { retries: false }, async (vault) => {
     const rows = await wrapKeys(vault, keys);
-    // A key that does not come back would be lost with the file.
+    // Proves that Vault unwraps the keys, because the operator deletes the file afterwards.
     await unwrapKeys(vault, rows);
     await db.transaction().execute((tx) => replaceWrappedKeys(tx, rows, systemClock.now()));
   });

@@ -8,7 +8,7 @@ import { keyUses, resealAll, rowsByKey, type LostRow } from '../crypto/rotation.
 import { openStarted } from './started.ts';
 import { CommandError } from './faults.ts';
 
-/** Passes over the store. A pass finds the rows that requests changed during the pass before. */
+/** Passes over the store. Each pass finds the rows that requests changed during the previous pass. */
 const MAX_PASSES = 20;
 
 type Context = Awaited<ReturnType<typeof openStarted>>;
@@ -19,9 +19,10 @@ interface RowsContext {
 }
 
 /**
- * Runs `gatehouse master-key rotate`: makes a new key where the keys are in a file, has Vault wrap the keys again where it
- * does, and seals with the first key what other keys sealed. A repeated call goes on where a stopped one ended. Returns 1 when rows are left.
- * @throws CommandError before the first start, and where the operator has to do something before.
+ * Runs `gatehouse master-key rotate`. With keys in a file, it makes a new key. With Vault, it has Vault wrap the keys again.
+ * Then it seals the rows of other keys with the first key. A repeated call continues after a stopped one. Returns 1 when
+ * rows are left.
+ * @throws CommandError before the first start, and when the operator has to change the configuration first.
  */
 export async function rotateMasterKey(options: { oneMachine: boolean; json: boolean }): Promise<number> {
   const config = readConfig();
@@ -109,8 +110,8 @@ async function retireWrapped(context: Context): Promise<Retired> {
 }
 
 /**
- * Adds a key to the file, as the first one, unless an earlier call was stopped or another command did it just now. Returns
- * whether it did.
+ * Adds a new key as the first line of the file. Adds none when an earlier call was stopped after it had added one, or when
+ * another command has just added one. Returns whether it added a key.
  */
 async function addKey(context: Context, config: Config, isOneMachine: boolean): Promise<boolean> {
   const { keyId, keyIds } = context.keys;

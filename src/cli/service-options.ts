@@ -5,7 +5,7 @@ import type { Service, Target } from './service.ts';
 export function withTarget(command: Command): Command {
   return command
     .option('--url <url>', 'remote Gatehouse (default: GATEHOUSE_URL, else the store of this machine)')
-    .option('--key <key>', 'its API key (default: GATEHOUSE_KEY)')
+    .option('--key <key>', 'API key of that Gatehouse (default: GATEHOUSE_KEY)')
     .option('--environment <environment>', 'environment of the local store (default: development)');
 }
 

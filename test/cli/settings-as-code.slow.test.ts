@@ -219,7 +219,7 @@ describe('from development to production', () => {
     expect(await call('production', ['GET', '/api/servers'])).toMatchObject({ count: 0 });
     const applied = await config(['apply', path('settings.yaml')], target('local', 'production'));
     expect([applied.code, applied.out]).toEqual([1, plan.out]);
-    expect(applied.err).toMatch(/^Applied 5 changes\.\n1 of the file could not be made yet/);
+    expect(applied.err).toMatch(/^Applied 5 changes\.\n1 entry of the file cannot be made yet/);
     const { servers } = await call('production', ['GET', '/api/servers']);
     expect(servers).toMatchObject([{ name: 'Support', restrictions: { users: { allowedIds: [userId] } } }]);
   });

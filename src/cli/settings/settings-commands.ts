@@ -104,7 +104,10 @@ function outcomeText({
     );
   else if (done.length > 0) lines.push(`Applied ${done.length} ${done.length === 1 ? 'change' : 'changes'}.`);
   if (plan.waiting.length > 0)
-    lines.push(`${plan.waiting.length} of the file could not be made yet. Run the command again after that.`);
+    lines.push(
+      `${plan.waiting.length} ${plan.waiting.length === 1 ? 'entry' : 'entries'} of the file cannot be made yet. ` +
+        'Do what the plan says about each, and run the command again.',
+    );
   return lines.map((line) => `${line}\n`).join('');
 }
 

@@ -13,13 +13,13 @@ const MOST_RECORDS = 10_000;
 
 /** A record of the environment. */
 export interface Current {
-  /** The text by which a record of a file is the same. */
+  /** Key that matches the record with an entry of a file; see settings-keys.ts. */
   key: string;
   /** Id in this environment; empty where there is none. */
   id: string;
   /** Its entry in a file. */
   entry: JsonObject;
-  /** Members of the record that no file has. */
+  /** The whole record, with members that are not in files. */
   facts: JsonObject;
 }
 
@@ -177,7 +177,7 @@ async function listed(service: Service, path: string): Promise<JsonObject[]> {
   return (await recordsOf(service, { path: () => path }, { limit: MOST_RECORDS })).records;
 }
 
-/** Makes the requests one after the other, because a service limits how many it takes at once. */
+/** Makes the requests one after the other, because a service limits the requests at the same time. */
 async function inTurn<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

@@ -126,7 +126,10 @@ export async function subscriptionPart(at: Planning): Promise<Part | undefined> 
   };
 }
 
-/** Returns the subscription of an entry. An entry without account means the only one with its other names. */
+/**
+ * Returns the subscription that an entry means. If its key matches none, the only subscription with the same address,
+ * scope, connector and user counts, and with the same account where the entry names one.
+ */
 function recordOf(entry: SubscriptionEntry, current: readonly Current[]): Current | undefined {
   const { account, ...names } = entry;
   const exact = current.find(({ key }) => key === subscriptionKey(entry));
@@ -154,7 +157,7 @@ function nameOf({ user, connectorId, scope, address, account }: SubscriptionEntr
 /** A connection, or the reason for its absence. */
 type Connection = { id: string; missing?: undefined } | { id?: undefined; missing: string | undefined };
 
-/** Returns the account that a new subscription reads. An absent user is a fault, and an absent account waits. */
+/** Returns the account that a new subscription reads. A missing user is a fault. For a missing account, the entry waits. */
 async function connectionOf(
   { people, notes }: Planning,
   { user, connectorId, account }: SubscriptionEntry,
@@ -188,7 +191,7 @@ function subscriptionBody(entry: JsonObject): JsonObject {
   return body;
 }
 
-/** Notes what a person passes on after a subscription was made, and the headers that it lacks. */
+/** Notes work for a person: the receiver of a new subscription needs its signing secret, and headers need their values. */
 function noteSecrets({ notes }: Planning, entry: SubscriptionEntry, record: Current | undefined): void {
   const name = nameOf(entry);
   if (!record)

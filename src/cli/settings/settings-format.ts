@@ -7,7 +7,7 @@ import { address, kinds, ordered, rate } from '../../http/routes/webhooks.ts';
 import { jsonObject } from '../../http/server/shapes.ts';
 import { eventScope, sourceScope } from '../../connectors/events-format.ts';
 
-/* The format of a settings file. It takes the rules of the routes that the settings are sent to. */
+/* The format of a settings file. It reuses the schemas of the routes that get the settings. */
 
 const connectorId = z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -');
 const username = z.string().trim().min(1).max(200);
@@ -19,7 +19,7 @@ const authentication = remoteServer.shape.authentication.superRefine((given, iss
       issues.addIssue({
         code: 'custom',
         path: [name],
-        message: 'is a secret, which belongs into no file: enter it over REST',
+        message: 'is a secret and must not be in a file: set it over REST',
       });
 });
 

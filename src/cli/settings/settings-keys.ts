@@ -1,6 +1,6 @@
 import { asObject, isJsonObject, type JsonObject } from '../../lib/json.ts';
 
-/* The texts by which records of two environments are the same. Ids differ between environments. */
+/* Keys that match a record with an entry of a file. Ids cannot, because they differ between environments. */
 
 interface SubscriptionNames {
   address: string;
@@ -20,7 +20,7 @@ export function subscriptionKey({
   return [address, scope, connectorId, user.toLowerCase(), account].join('\n');
 }
 
-/** Returns the restrictions with each user replaced; a user without replacement is left out. */
+/** Returns the restrictions with each user id replaced. A user without a replacement is left out. */
 export function withUsers(restrictions: JsonObject, replacement: ReadonlyMap<string, string>): JsonObject {
   const { users } = restrictions;
   if (!isJsonObject(users)) return restrictions;

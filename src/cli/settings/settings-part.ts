@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { Request } from '../service.ts';
 import type { Current } from './settings-current.ts';
 
-/* A part of a settings file, such as its servers, in the form in which all parts are compared. */
+/* The form in which each part of a settings file, such as its servers, is compared with the environment. */
 
 /** A record that differs, and the requests that make it equal. */
 export interface Step {
@@ -38,6 +38,8 @@ export interface Part {
 /** Facts that the parts find while they are compared. */
 export interface Notes {
   faults: Fault[];
+  /** Entries that cannot be made yet, with the reason. */
   waiting: string[];
+  /** Work that remains for a person, such as setting a secret. */
   byHand: string[];
 }

@@ -8,7 +8,7 @@ import type { Notes, Part, Wanted } from './settings-part.ts';
 
 /* The parts of a settings file without events: settings, OAuth apps, connectors, servers. */
 
-/** A file next to the environment that it is compared with. */
+/** A settings file, and a reader of the environment that it is compared with. */
 export interface Planning extends Reader {
   settings: Settings;
   notes: Notes;
