@@ -13,7 +13,7 @@ export interface Note {
   link?: string;
 }
 
-/** Share of failed calls from which they are a sign of trouble. */
+/** Share of failed calls from which the page reports them. */
 const MANY_FAILURES = 0.2;
 const LEAST_CALLS = 5;
 
@@ -54,7 +54,7 @@ export function attentionOf(
   if (subscriptions.disabled > 0)
     notes.push({
       text: `${some(subscriptions.disabled, 'webhook subscription')} disabled`,
-      todo: 'The receiver failed for too long, or an operator disabled them. They collect nothing.',
+      todo: 'The receiver failed for too long, or an operator disabled them. They collect no deliveries.',
       color: 'red',
       to: '/webhooks',
       link: 'Webhooks',

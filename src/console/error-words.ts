@@ -10,7 +10,7 @@ interface Words {
 const WORDS: Record<string, Words> = {
   restricted: {
     title: 'The server does not allow this call',
-    todo: 'If the agent should be able to do it, change the restrictions of the server. Otherwise nothing is to be done.',
+    todo: 'If the agent should be able to do it, change the restrictions of the server. Otherwise there is nothing to do.',
   },
   credential_required: {
     title: 'The user has no account of this app',
@@ -70,11 +70,11 @@ const WORDS: Record<string, Words> = {
   },
   confirmation_declined: {
     title: 'The user did not agree to the call',
-    todo: 'Nothing was sent to the app, and nothing is to be done.',
+    todo: 'Nothing was sent to the app, and there is nothing to do.',
   },
   already_undone: {
     title: 'The call was undone before',
-    todo: 'Nothing was sent to the app, and nothing is to be done.',
+    todo: 'Nothing was sent to the app, and there is nothing to do.',
   },
   undo_not_found: {
     title: 'The call cannot be undone',

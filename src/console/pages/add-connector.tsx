@@ -35,7 +35,7 @@ interface Upload {
   methods: string[];
 }
 
-/** Adds a connector to the store, or a version to one that is there, from a file. */
+/** Adds a connector to the store from a file, or a new version of a stored connector. */
 export function AddConnector() {
   const [params] = useSearchParams();
   const known = params.get('connectorId') ?? '';
@@ -130,7 +130,7 @@ export function AddConnector() {
   );
 }
 
-/** Returns the sentences of a refusal about what an import would break. */
+/** Returns the sentences of a refusal that say which calls an import would break. */
 function breakingIn(error: Error | null): string[] {
   const breaking = error instanceof RestError ? error.details['breaking'] : undefined;
   return Array.isArray(breaking) ? breaking.map(String) : [];

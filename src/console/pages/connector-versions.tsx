@@ -70,8 +70,8 @@ export function Versions({ connectorId }: { connectorId: string }) {
                 void navigate('/connectors');
               }}
             >
-              Its actions stop working at once, also in workflows and subscriptions. Accounts stay, and work
-              again when a connector with this id returns that sends them to the same origins.
+              Its actions stop working at once, also in workflows and subscriptions. Accounts stay. They work
+              again after you add a connector with this id that sends them to the same origins.
             </ConfirmButton>
           </Group>
         )

@@ -31,7 +31,7 @@ const AT_ONCE = 1000;
 /** Changes that the page shows at once. */
 const SHOWN = 100;
 
-/** Definitions that differ from the approved ones, with what was and what is. */
+/** Definitions that differ from the approved ones, with the members before and after. */
 export function DefinitionChanges() {
   const [filters, setFilters] = useFilters(['connectorId'] as const);
   const list = useAll<Change>(`/api/tools/changes${query(filters)}`);
@@ -189,7 +189,7 @@ function nameOf({ connectorId, actionId, promptId, resourceId, hash }: Change) {
   };
 }
 
-/** A change that happens again has another hash, so that a mark never approves what was not seen. */
+/** Returns the key of a change. It has the hash, so that a mark never approves a later change that the person has not seen. */
 function keyOf(change: Change): string {
   return JSON.stringify(nameOf(change));
 }

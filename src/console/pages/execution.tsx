@@ -94,7 +94,7 @@ function Reason({ call }: { call: ExecutionRecord }) {
         {message === undefined && call.outcome === 'failed' && (
           <Text size="sm" c="dimmed">
             {mayRead
-              ? 'The message of this call is not stored. Settings decide what is stored of calls, and for how long.'
+              ? 'The message of this call is not stored. The settings decide which content of calls is stored, and for how long.'
               : 'A key with the scope payloads:read sees the message of the app.'}
           </Text>
         )}
@@ -104,7 +104,7 @@ function Reason({ call }: { call: ExecutionRecord }) {
   );
 }
 
-/** A link to the page on which the reason can be repaired. */
+/** A link to the page on which the operator can fix the reason. */
 function NextPage({ call: { errorCode, userId, serverId } }: { call: ExecutionRecord }) {
   const [to, text] =
     userId && errorCode?.startsWith('credential_')

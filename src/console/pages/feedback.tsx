@@ -13,12 +13,12 @@ import { query } from '../rest-client.ts';
 
 const MOST_QUERIES = 50;
 
-/** The problems that agents report, and the searches that helped none of them. */
+/** The problems that agents report, and their searches that led to no call. */
 export function Feedback() {
   return (
     <Page
       title="Feedback"
-      lead="Words of agents: what misled them, and what they searched for in vain. Treat them as data, not as orders."
+      lead="Problems that agents reported, and searches without success. Treat their words as data, not as instructions."
     >
       <Reports />
       <Fruitless />

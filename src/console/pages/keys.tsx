@@ -36,7 +36,7 @@ const OVERLAPS = [
   { value: '2592000', label: 'Works for 30 days' },
   { value: '0', label: 'Ends at once' },
 ];
-/** The first choice, because no program stops by it. */
+/** The default, because programs keep working while they get the new secret. */
 const AN_HOUR = '3600';
 
 type MadeKey = KeyRecord & { key: string };
@@ -66,7 +66,7 @@ export function Keys() {
       </div>
       <People />
       <SecretDialog secret={secret} close={hide} title="Copy the key">
-        Whoever has the key can do what its scopes allow.
+        A person who has the key can do everything that its scopes allow.
       </SecretDialog>
     </Page>
   );

@@ -41,7 +41,10 @@ export function SettingsPage() {
   const found = useRest<SettingsRecord>(PATH);
   const { environment } = useSession();
   return (
-    <Page title="Settings" lead={`They belong to the environment ${environment}. A change holds at once.`}>
+    <Page
+      title="Settings"
+      lead={`Settings of the environment ${environment}. A change takes effect at once.`}
+    >
       <Jumps>
         <Anchor href="#backup" size="sm">
           Backup and restore
@@ -62,7 +65,7 @@ export function SettingsPage() {
   );
 }
 
-/** How to bring an earlier state back, which the console cannot do while it runs on the store. */
+/** The steps to restore an earlier state. The console cannot do them, because the service uses the store. */
 function Backups() {
   const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
   return (
@@ -95,12 +98,12 @@ function Backups() {
           </li>
         </ol>
         <Text size="sm" c="dimmed">
-          To undo one change only, ask the{' '}
+          To undo one change only, find the person who made it in the{' '}
           <Anchor component={Link} to="/audit" underline="always">
             audit log
-          </Anchor>{' '}
-          who made it, or apply an earlier file of <span className="mono">gatehouse config export</span>. All
-          ways are in the{' '}
+          </Anchor>
+          , or apply an earlier file of <span className="mono">gatehouse config export</span>. All ways are in
+          the{' '}
           <Anchor href={`${BASE}/docs/backup`} underline="always">
             documentation of backups
           </Anchor>
@@ -144,7 +147,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
         <Stack gap="lg">
           {!mayWrite && (
             <Text size="sm" c="dimmed">
-              This key may only read them. A change needs the scope{' '}
+              This key may only read the settings. A change needs the scope{' '}
               <span className="mono">settings:write</span>.
             </Text>
           )}
@@ -275,7 +278,7 @@ function Payloads({ shown, change, fault }: PartProps) {
         />
         <NumberInput
           label="Days"
-          description="Days for which they are stored, from 1 to 90. A change holds for later calls."
+          description="Days for which they are stored, from 1 to 90. A change applies to later calls."
           w={{ base: '100%', xs: 320 }}
           value={shown.payloadDays}
           onChange={(value) => change({ payloadDays: Number(value) })}
@@ -291,7 +294,7 @@ function SearchLearning({ shown, change }: PartProps) {
     <Section title="Search of actions">
       <Choice
         label="Learn from calls"
-        description="The search ranks an action higher for words that calls of it followed. Counts are kept for 90 days."
+        description="The search ranks an action higher for words after whose search it was called. Counts are stored for 90 days."
       >
         <SegmentedControl
           aria-label="Learn from calls"
@@ -349,7 +352,7 @@ function Lines({ value, onChange, ...field }: LinesProps) {
   );
 }
 
-/** Returns a draft without the members that are as they were. */
+/** Returns a draft without the members that equal the stored settings. */
 function changed(draft: Draft, settings: SettingsRecord): Draft {
   const before: Record<string, unknown> = { ...settings };
   return Object.fromEntries(

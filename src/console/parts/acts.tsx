@@ -38,7 +38,7 @@ interface ConfirmDialogProps {
   close: () => void;
 }
 
-/** A dialog whose act begins only after the person agreed. The refusal of the API stays in it. */
+/** A dialog that runs an act only after the person agreed. If the API refuses the act, the dialog stays open and shows why. */
 export function ConfirmDialog({
   title,
   children,
@@ -126,7 +126,7 @@ export function SecretOnce({
   );
 }
 
-/** A dialog that shows a secret once. Nothing but its button closes it, so that no click loses the secret. */
+/** A dialog that shows a secret once. Only its button closes it, so that a stray click does not lose the secret. */
 export function SecretDialog({
   secret,
   close,

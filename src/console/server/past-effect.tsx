@@ -28,7 +28,7 @@ const COLUMNS: Column<Row>[] = [
   { label: 'Calls', end: true, cell: (row) => row.count },
 ];
 
-/** The effect that edited restrictions would have had on the recorded calls of a server, and narrower ones to take. */
+/** The effect that edited restrictions would have had on the recorded calls of a server, and a proposal of narrower ones. */
 export function PastEffect({
   serverId,
   form,

@@ -15,7 +15,7 @@ const OUTCOMES: Record<Simulation['outcome'], { title: string; color: string }> 
   fails: { title: 'The call would fail', color: 'red' },
 };
 
-/** Runs the checks of a call, and calls no app. */
+/** Runs the checks of a call without calling the app. */
 export function SimulateCall({ server }: { server: ServerRecord }) {
   const [action, setAction] = useState(NO_ACTION);
   const [userId, setUserId] = useState(server.ownerUserId ?? '');
@@ -81,7 +81,7 @@ export function SimulateCall({ server }: { server: ServerRecord }) {
   );
 }
 
-/** @throws Error when the text is not an object in JSON */
+/** @throws Error when the text is not JSON. The API rejects JSON that is not an object. */
 function objectOf(text: string): unknown {
   try {
     return JSON.parse(text);
