@@ -5438,7 +5438,7 @@ export interface operations {
                          * @enum {string}
                          */
                         outcome: "runs" | "asks" | "denied" | "fails";
-                        /** @description The restriction that denies it or asks the user. */
+                        /** @description The restriction that denies the call, or that asks the user. */
                         rule?: string;
                         /** @description The error code that the caller would get. */
                         code?: string;
@@ -5517,7 +5517,7 @@ export interface operations {
                             /** @description Number of calls. */
                             count: number;
                         }[];
-                        /** @description Calls that ran and would need the user’s agreement. */
+                        /** @description Calls that ran and would need the user’s agreement, at most 1000 entries. */
                         confirmed: {
                             /** @description Id of a connector, such as `shopify`. */
                             connectorId: string;
@@ -5530,14 +5530,14 @@ export interface operations {
                             /** @description Number of calls. */
                             count: number;
                         }[];
-                        /** @description Actions that stay allowed, and that no judged call used. */
+                        /** @description Actions that the restrictions allow, and that no judged call used. */
                         unused: {
                             /** @description Id of a connector, such as `shopify`. */
                             connectorId: string;
                             /** @description Id of an action of the connector. */
                             actionId: string;
                         }[];
-                        /** @description These restrictions, narrowed to the actions in use: least privilege, as PUT takes it. */
+                        /** @description These restrictions, narrowed to the actions in use (least privilege), in the form that PUT accepts. With more than 1000 used actions it allows whole connectors. */
                         proposal: components["schemas"]["Restrictions"];
                     };
                 };
