@@ -2419,7 +2419,7 @@ export interface components {
             /** @description Limits of the calls of the server. Absent at a new server: none. */
             budgets: components["schemas"]["Budget"][];
             /**
-             * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+             * @description `on`: an equal write within ten minutes over MCP is refused as a possible duplicate. `off`: it runs.
              * @enum {string}
              */
             duplicateGuard: "on" | "off";
@@ -2485,7 +2485,7 @@ export interface components {
             /** @description Limits of the calls of the server. Absent at a new server: none. */
             budgets: components["schemas"]["Budget"][];
             /**
-             * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+             * @description `on`: an equal write within ten minutes over MCP is refused as a possible duplicate. `off`: it runs.
              * @enum {string}
              */
             duplicateGuard: "on" | "off";
@@ -5218,7 +5218,7 @@ export interface operations {
                     /** @description Limits of the calls of the server. Absent at a new server: none. */
                     budgets?: components["schemas"]["Budget"][];
                     /**
-                     * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+                     * @description `on`: an equal write within ten minutes over MCP is refused as a possible duplicate. `off`: it runs.
                      * @enum {string}
                      */
                     duplicateGuard?: "on" | "off";
@@ -5311,7 +5311,7 @@ export interface operations {
                     /** @description Limits of the calls of the server. Absent at a new server: none. */
                     budgets?: components["schemas"]["Budget"][];
                     /**
-                     * @description `on`: an equal write within ten minutes over MCP is held as a possible duplicate. `off`: it runs.
+                     * @description `on`: an equal write within ten minutes over MCP is refused as a possible duplicate. `off`: it runs.
                      * @enum {string}
                      */
                     duplicateGuard?: "on" | "off";
