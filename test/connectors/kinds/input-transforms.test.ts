@@ -166,7 +166,9 @@ describe('a parameter is sent in the form that the app expects', () => {
     const refused = await app.execute('create_nothing', { title: 'x' });
     expect([refused.status, refused.at('code')]).toEqual([400, 'invalid_request']);
     expect(refused.text('error')).toContain("does not fit the connector's mapping");
-    expect((await app.execute('create_nothing', { title: '1' })).text('error')).toContain('does not become an object');
+    expect((await app.execute('create_nothing', { title: '1' })).text('error')).toContain(
+      'does not become an object',
+    );
     expect(app.seen).toEqual([]);
   });
 });
