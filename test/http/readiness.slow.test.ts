@@ -68,7 +68,7 @@ describe('while the disk of SQLite is full', () => {
     expect(read.at('result.isError')).toBeUndefined();
     expect(read.at('result.structuredContent.data.0.id')).toEqual(expect.any(String));
     expect(read.at('result.structuredContent.result.note')).toMatch(
-      /records of this page are shown: go on with offset \d+\.$/,
+      /records of this page are shown: continue with offset \d+\.$/,
     );
   });
 

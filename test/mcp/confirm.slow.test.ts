@@ -303,7 +303,7 @@ describe('a client that asks its user', () => {
       expect(done.at('result.isError')).toBeUndefined();
       const again = await call('cus_1010', answer);
       expect(again.at('error.data.code')).toBe('request_state_invalid');
-      expect(again.at('error.message')).toContain('one agreement is good for one call');
+      expect(again.at('error.message')).toContain('One agreement allows one call');
     });
 
     test('does nothing after a refusal or with other arguments', async () => {

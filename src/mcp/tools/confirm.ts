@@ -21,13 +21,14 @@ export interface Agreement {
   call: ConfirmedCall;
   /** Returns the question that the user reads. @throws GatehouseError `confirmation_too_large` */
   question(): string;
-  /** The refusal of a call without agreement, in our own words. */
+  /** Message of the refusal without an agreement. It holds no words of the app. */
   needs: string;
+  /** Message of the refusal after the user declined. */
   declined: string;
   details: JsonObject;
 }
 
-/** Lets a call of an action run once its user agrees. @throws as confirm() */
+/** Lets a call of an action run after its user has agreed. @throws as confirm() */
 export function confirmCall(
   scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
   question: Question,
@@ -37,7 +38,7 @@ export function confirmCall(
 }
 
 /**
- * Lets a call run once its user agrees. The client asks the user if it can. Otherwise the caller repeats the call with
+ * Lets a call run after its user has agreed. The client asks the user if it can. Otherwise the caller repeats the call with
  * the token that the first refusal returned. An agreement covers only this call and is valid once.
  * @throws GatehouseError `confirmation_declined`; `confirmation_too_large` when the call cannot be shown;
  * `request_state_invalid` for a used agreement; `confirmation_required` with a token (`details.confirmationToken`) and
@@ -80,7 +81,7 @@ function agreementOf({ grant }: Pick<ToolScope, 'grant'>, question: Question): A
       input,
     },
     question: () => requireQuestion(question),
-    needs: `${connector.name}: "${name}" (${effect}) runs only once the user has agreed to it with exactly these parameters.`,
+    needs: `${connector.name}: "${name}" (${effect}) runs only after the user has agreed to it with exactly these parameters.`,
     declined: `The user did not agree to "${name}" of ${connector.name}.`,
     details: { ...(rule === undefined ? {} : { rule }), connectorId, actionId, effect },
   };
@@ -146,5 +147,5 @@ function required(
 const FAULTS = {
   altered: 'The confirmationToken was given for another call or other parameters, or was altered.',
   expired: 'The confirmationToken is older than ten minutes.',
-  spent: 'This agreement was used already; each is good for one call.',
+  spent: 'This agreement was already used, and each agreement allows one call.',
 };

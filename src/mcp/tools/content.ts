@@ -105,7 +105,7 @@ export async function runContent(
     const content = z.union([blocks, messages]).safeParse(data);
     if (content.success) return content.data;
     const asked = questions.safeParse(data);
-    if (!asked.success) throw failed('answered with something that is no content');
+    if (!asked.success) throw failed('answered with something that is not content of MCP');
     const { inputRequests, requestState = null } = asked.data;
     const requests = Object.fromEntries(
       Object.entries(inputRequests).map(([key, request]) => [key, asAsked(request, appName)]),
@@ -131,7 +131,7 @@ export function withAccount(answer: JsonObject, account: JsonObject | undefined)
 /** Returns the messages of a prompt of an app. @throws GatehouseError `upstream_failed` for anything else */
 export function messagesOf(data: JsonObject): z.infer<Shapes['messages']> {
   const read = (shapes ??= makeShapes()).messages.safeParse(data);
-  if (!read.success) throw failed('answered with something that is no prompt');
+  if (!read.success) throw failed('answered with something that is not a prompt');
   return read.data;
 }
 

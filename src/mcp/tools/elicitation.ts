@@ -22,7 +22,7 @@ export interface UrlElicitation {
 /** A client that can be asked while a call runs. */
 export interface Askable {
   readonly abilities: Abilities;
-  /** Our requests that the client has not answered yet. */
+  /** Requests of Gatehouse that the client has not answered yet. */
   readonly asked: Map<string, (result: JsonObject | undefined) => void>;
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
@@ -80,7 +80,7 @@ export function sessionInputs(
   };
 }
 
-/** Returns the error of a call that can go on once its user has opened a link (-32042). */
+/** Returns the error of a call that can be repeated after its user has opened a link (-32042). */
 export function elicitationRequired(error: GatehouseError, elicitation: UrlElicitation): GatehouseError {
   const message = `${ownWords(error)} The user connects an account at the link; then call again.`;
   return new GatehouseError('url_elicitation_required', message, {

@@ -70,7 +70,7 @@ function render(input: Json, ends: number): string | undefined {
   return addValue(input, '') ? text : undefined;
 }
 
-/** Returns the question whether an account becomes the one for calls that name none. */
+/** Returns the question that asks whether an account becomes the default account. */
 export function questionForDefault(
   connectorName: string,
   { credentialId, name, account }: Credential,
@@ -83,7 +83,7 @@ export function questionForDefault(
   ].join('\n');
 }
 
-/** Returns a text in quotes, so that no part of it looks like our own words. */
+/** Returns a text in quotes, so that the user can tell it apart from the words of Gatehouse. */
 function quoted(text: string, ends: number): string {
   if (text.length <= 2 * ends) return withoutHidden(JSON.stringify(text));
   const head = text.slice(0, ends).replace(/[\ud800-\udbff]$/, '');

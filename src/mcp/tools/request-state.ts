@@ -24,7 +24,7 @@ const keyOf = storedSecret('request-state-key');
 
 /** The progress of a call that waits for its client. Between two requests only the client stores it. */
 export interface CallState extends Progress {
-  /** Id of the call's next use of an agreement. States sealed from this one share the id until it is used. */
+  /** Id under which the agreement is marked as used. States sealed from this one have the same id until then. */
   stateId: string;
   /** Expiry, epoch ms. */
   until: number;
@@ -47,16 +47,16 @@ export interface RequestStates {
    */
   open(text: string): Promise<CallState>;
   /**
-   * Uses the agreement of a state. Only one request in all processes can, so that one agreement allows one call. A
-   * client that disconnected before the work started can try again.
+   * Marks the agreement of a state as used. One request in all processes can do this, so that one agreement allows one
+   * call. If the client disconnected before the work started, the agreement stays unused.
    * @throws GatehouseError `request_state_invalid` for all others.
    */
   take(state: CallState, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Returns the states of one call. The client stores and may read them, so they hold no secret that it was not given. A
- * keyed hash binds them to server, user, caller, method, name, arguments and an expiry.
+ * Returns the states of one call. The client stores the states and can read them, so they hold only secrets that the
+ * client already has. A keyed hash binds them to server, user, caller, method, name, arguments and an expiry.
  */
 export function requestStates(
   context: StateContext,
@@ -108,7 +108,7 @@ export function requestStates(
       const id = `state ${stateId}`;
       if (signal.aborted) throw gone();
       if (!(await markSpent(context, id, until)))
-        throw invalid('was used already, and one agreement is good for one call, which may have been made');
+        throw invalid('was already used. One agreement allows one call, and that call may have been made');
       if (!signal.aborted) return;
       await context.db.deleteFrom('spent_tokens').where('token_id', '=', id).execute();
       throw gone();
@@ -121,7 +121,7 @@ function entryOfObject(entry: [string, Json]): entry is [string, JsonObject] {
 }
 
 function gone(): GatehouseError {
-  return new GatehouseError('unavailable', 'The client went away before anything was done.');
+  return new GatehouseError('unavailable', 'The client disconnected before the call began.');
 }
 
 function invalid(why: string): GatehouseError {

@@ -99,8 +99,8 @@ const RESOURCE_TEMPLATES = [
 ];
 
 /**
- * Checks that the caller can read a resource, and that its changes are reported. Asks no app, but a remote MCP server to
- * subscribe to its resource. @throws as readResource
+ * Checks that the caller can read a resource, and that its changes are reported. It calls no app. For a resource of a
+ * remote MCP server, it subscribes there. @throws as readResource
  */
 export async function assertFollowed(scope: ToolScope, uri: string): Promise<void> {
   if (isRemoteUri(uri)) {

@@ -39,17 +39,17 @@ interface Running {
 }
 
 /**
- * An entry of the map of running requests. V8 replaces the table of a Map whose entries come and go, and old tables keep
- * their entries until a major collection. An answered entry is therefore emptied: it would keep 10 KB.
+ * An entry of the map of running requests. V8 replaces the table of a Map whose entries change often, and old tables hold
+ * their entries until a major garbage collection. So an entry is emptied after the answer, which frees about 10 KB.
  */
 interface Entry {
   request: Running | undefined;
 }
 
-/** Placeholder for a result that is JSON already. The SDK parses and copies results. */
+/** Placeholder for a result that is already JSON text, because the SDK would parse and copy a real result. */
 const NOTHING_TO_COPY = { content: [] };
 
-/** The SDK's own validator is an Ajv, which takes 3 ms. It would check answers to questions that we ask ourselves. */
+/** Replaces the validator of the SDK, whose Ajv takes 3 ms to load. Gatehouse does not ask clients through the SDK. */
 const NO_VALIDATOR = {
   getValidator: () => {
     throw new Error('The SDK asks no client here.');
@@ -62,7 +62,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
   const waitingCalls = createWaitingCalls();
-  /** By the id that the SDK knows. Clients choose their ids, so the ids of two clients may be equal. */
+  /** Running requests by our own ids, which the SDK gets. The ids of two clients may be equal. */
   const running = new Map<string | number, Entry>();
   let nextId = 0;
 
@@ -125,7 +125,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         request?.answered(request.own ?? { result: JSON.stringify(message.result), failed: false });
     },
   };
-  // The SDK reports a message that is no JSON-RPC request while it takes it, and does not answer it.
+  // For a message that is not a JSON-RPC request, the SDK calls `onerror` at once, and sends no answer.
   let refused = false;
   Object.assign(server, { onerror: () => (refused = true) });
   await server.connect(pipe);

@@ -40,7 +40,7 @@ export function createExchange(
     session(grant, sessionId) {
       const session = sessionId === undefined ? undefined : sessions.find(sessionId, grant);
       if (session) return session;
-      throw new GatehouseError('session_not_found', 'There is no such session here. Initialize anew.');
+      throw new GatehouseError('session_not_found', 'There is no such session here. Initialize again.');
     },
     async one(flow, message, rights) {
       const { res, headers, session } = flow;
