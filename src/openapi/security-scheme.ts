@@ -7,10 +7,10 @@ import { plainText } from './plain-text.ts';
 /** A security scheme of a document. */
 export interface Scheme {
   name: string;
-  /** The type of the format that expresses it alone; undefined where only `custom` does. */
+  /** The type of the connector format that expresses this scheme; undefined if only `custom` can. */
   type: string | undefined;
   written: Written;
-  /** The same as templates of requests, for `custom` and for schemes that are needed together. */
+  /** Name of the credential's field in `apply`. `apply` has the scheme as templates, for `custom`. */
   field: string | undefined;
   title: string;
   apply: { headers?: Record<string, string>; query?: Record<string, string> };

@@ -62,7 +62,7 @@ export function readSecurity(context: Import): Security {
   function alternativesFor(operation: Operation): Alternative[] | undefined {
     const own = memberOf(operation.node, 'security');
     if (own.value !== undefined) return alternativesOf(own);
-    // Without any requirement, a document that declares schemes has left out where they apply.
+    // A document that declares schemes but no requirement does not say where they apply. Each scheme is then allowed.
     return (
       common ?? (declared.size > 0 ? [...declared.keys()].map((name) => [{ name, scopes: [] }]) : undefined)
     );
@@ -113,7 +113,7 @@ export function readSecurity(context: Import): Security {
   };
 }
 
-/** Returns whether a parameter holds the credential by its name and description, although no scheme of the document says so. */
+/** Returns whether a parameter holds the credential, judged by its name and description, without a scheme that says so. */
 export function isCredential({ name, in: place, node }: Parameter): boolean {
   if (place !== 'header' && place !== 'query') return false;
   const description = memberOf(node, 'description').value;
@@ -124,7 +124,7 @@ export function isCredential({ name, in: place, node }: Parameter): boolean {
   );
 }
 
-/** Returns the scopes of an action, where one alternative needs them; a choice of single scopes is one inner list. */
+/** Returns the scopes of an action with one OAuth alternative. Several alternatives of one scope each become an inner list. */
 function neededScopes(usable: { type: string | undefined; scopes: string[] }[]): Written {
   const oauth = usable.filter(({ type }) => type?.startsWith('oauth2'));
   const [only] = oauth;

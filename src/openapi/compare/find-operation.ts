@@ -9,9 +9,9 @@ import { listOf } from './document-members.ts';
 type Place = ReturnType<typeof methodsOf>[number];
 
 export interface FoundOperation {
-  /** Some documents describe a request several times, told apart by a fragment of the path. */
+  /** The operations of the request. Some documents describe a request several times, with different path fragments. */
   places: readonly Place[];
-  /** Whether it was only found without the paths of the two base addresses. */
+  /** Whether it was found only after the path of the connector's base address was left out. */
   isElsewhere: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Operations {
 
 interface Known {
   place: Place;
-  /** Nameless path below the servers of the document, and with the path of each server. */
+  /** Path with nameless parameters, without the path of the servers. `whole`: with the path of each server. */
   below: readonly string[];
   whole: readonly string[];
 }
