@@ -68,7 +68,7 @@ function checkReading(
   const hasTime = 'map' in model || (model.createdAt ?? model.updatedAt) !== undefined;
   for (const by of ['createdAt', 'updatedAt'] as const)
     if (poll.by === by && poll.since !== undefined && model[by] === undefined && hasTime)
-      faults.push({ path: `${path}.poll.by`, rule: `speaks of ${by}, which the model does not have` });
+      faults.push({ path: `${path}.poll.by`, rule: `names ${by}, which the model does not have` });
   return faults;
 }
 
@@ -120,7 +120,7 @@ function topicsOfName({ webhooks }: ConnectorFile, name: string): readonly HookT
   return (Object.hasOwn(topics, name) ? topics[name] : undefined) ?? [];
 }
 
-/** Returns whether an event of a topic names its record only. */
+/** Returns whether an event of a topic has only the id of its record, so that the record must be read. */
 function readsRecord({ webhooks }: ConnectorFile, { event, record, fetchId }: HookTopic): boolean {
   if (event === 'deleted' || event === 'changed') return false;
   return fetchId !== undefined || (record === undefined && webhooks?.fetchId !== undefined);

@@ -16,7 +16,7 @@ const taken = z.union([
     from: answerValue,
     /** Form of the value; `host`, `subdomain` and `origin` may be part of an address. */
     format: z.enum(['text', 'subdomain', 'host', 'origin']).default('text'),
-    /** False for values of an address, such as that of an instance. */
+    /** False for a value that is part of an address, such as the address of an instance. */
     secret: z.boolean().default(true),
   }),
 ]);
@@ -43,7 +43,7 @@ const step = z.strictObject({
   basic: basic.optional(),
   /** A JWT for this request; the other templates of the step name it `{assertion}`. */
   jwt: z.strictObject(jwtShape).optional(),
-  /** A truthy value at this path of the body is a refusal, also inside a success status. */
+  /** Path in the body. A truthy value there means that the app refused the request, also with a status of success. */
   error: z.string().max(200).optional(),
   /** Values of the answer by name. One step takes `accessToken`; all are stored with the credential. */
   take: z.record(fieldName, taken).default({}),
@@ -52,7 +52,7 @@ export type ExchangeStep = z.infer<typeof step>;
 
 export const exchangeSteps = z.array(step).min(1).max(5);
 
-/** The end of the token. Without one it is renewed when the app refuses it. */
+/** When the token expires. Without this, the token is renewed when the app refuses it. */
 export const expires = z
   .strictObject({
     /** A lifetime from now in the last answer, in `unit`. */
@@ -61,7 +61,7 @@ export const expires = z
     unit: z.enum(['seconds', 'minutes', 'milliseconds']).default('seconds'),
     /** A moment in the last answer: epoch seconds or milliseconds, or ISO 8601. */
     at: answerValue.optional(),
-    /** The lifetime where the answer names none. */
+    /** Lifetime of the token if the answer names none. */
     seconds: z.int().min(60).optional(),
   })
   .prefault({});

@@ -11,8 +11,8 @@ import { aliasesOf, asSchema, resolved } from './model-schema.ts';
  */
 
 /**
- * Returns an input corrected towards its schema as far as the meaning is certain, and the corrections. `path` is the place
- * of the input. `aliases`: whether names that models see are replaced by the schema's own, which is no correction.
+ * Returns an input, corrected where its meaning is certain, and the corrections. `path` is the place of the input. With
+ * `aliases`, it also replaces the names that models see by those of the schema, which does not count as a correction.
  */
 export function forgiven(
   schema: JsonSchema,
@@ -164,7 +164,7 @@ function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObj
   return members;
 }
 
-/** The names of an object: those of its schema, and those that the input uses already. */
+/** The names of an object: those of its schema, and those that the input already uses. */
 interface Names {
   known: JsonSchema;
   aliases: ReadonlyMap<string, string>;
@@ -173,8 +173,8 @@ interface Names {
 }
 
 /**
- * Returns the property that a name stands for: itself, the one of its alias, or the only one that differs in letter
- * case.
+ * Returns the property that a name stands for: the one of this name or alias. In a closed object, also the only property
+ * whose name differs only in letter case, `_` or `-`.
  */
 function nameFor(given: string, { known, aliases, closed, taken }: Names): string {
   if (Object.hasOwn(known, given)) return given;

@@ -10,7 +10,7 @@ import type { SemanticFault } from './semantic-fault.ts';
 
 const FRAGMENTS = 'fragments.yaml';
 const REFERENCE = /^([a-z0-9-]{1,32})\.([a-zA-Z_]\w{0,63})$/;
-/** Fragments may extend others. */
+/** Most fragments that extend each other in a row. */
 const MAX_DEPTH = 5;
 const MAX_ALIASES = 100;
 
@@ -32,7 +32,7 @@ export function withFragments(value: unknown, file: string): { value: unknown; f
     if (typeof one !== 'object' || one === null) return one;
     const members = Object.entries(one).map(([name, member]) => [
       name,
-      // Fixed members are data of the app.
+      // The members of `fixed` are data for the app, so `extends` in them has no meaning here.
       name === 'fixed' ? member : expand(member, path === '' ? name : `${path}.${name}`, depth),
     ]);
     const { extends: reference, ...own } = Object.fromEntries(members);
@@ -48,7 +48,7 @@ export function withFragments(value: unknown, file: string): { value: unknown; f
   return { value: expand(value, '', 0), faults };
 }
 
-/** Returns the hash of a file's text and of the fragments that it may use. */
+/** Returns the hash of a file's text, and of the files of fragments that the text names. */
 export function sourceHash(text: string, file: string): string {
   const ids = new Set([...text.matchAll(/\bextends:\s*['"]?([a-z0-9-]+)\./g)].map((match) => match[1] ?? ''));
   if (ids.size === 0) return sha256(text);

@@ -35,9 +35,9 @@ export const parameter = z
      * or a dot segment.
      */
     slashes: z.literal(true).optional(),
-    /** The media type of a part of a multipart body. For a file it replaces the file's own. */
+    /** The media type of a part of a multipart body. For a file it replaces the media type of the file. */
     contentType: mediaType.optional(),
-    /** The name of a file without one. */
+    /** The name of a file whose caller gives no name. */
     filename: z.string().min(1).max(200).optional(),
     /** The value is confidential, such as a password: stored inputs of calls have `[redacted]` in its place. */
     sensitive: z.literal(true).optional(),

@@ -3,7 +3,7 @@ import { effectOf, type Effect } from './effects.ts';
 
 /* The raw call: an action of every connector whose caller writes the request below the connector's base address. */
 
-/** Its id. An action of a connector file with this id takes its place, and needs to be named exactly too. */
+/** Id of the raw call. An action of a connector file with this id replaces it, and an allowlist must also name it exactly. */
 export const RAW_ACTION = 'request';
 
 /** Methods of raw calls. */
@@ -91,7 +91,7 @@ export function rawDefinitionFor(file: ConnectorFile, method: string): ActionDef
   );
 }
 
-/** A POST may do anything, so it counts as destructive unless the file knows better. */
+/** Returns the effect of a method. A POST may do anything, so it counts as destructive unless the file says otherwise. */
 function rawEffect({ rawEffects }: ConnectorFile, method: string): Effect {
   const own = RAW_METHODS.find((one) => one === method);
   return (own && rawEffects[own]) ?? (method === 'POST' ? 'destructive' : effectOf(method));

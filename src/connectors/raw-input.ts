@@ -4,13 +4,13 @@ import { RAW_HEADERS } from './raw-action.ts';
 
 /* The rules of a raw call that its schema cannot express. A call checks them, and a workflow when it is saved. */
 
-/** How often a path is decoded to look for dots and slashes; apps and proxies decode once or twice. */
+/** Number of times that a path is decoded to find dots and slashes, because apps and proxies decode once or twice. */
 const MAX_DECODINGS = 4;
-/** Names by which some frameworks take another method than the request's own. */
+/** Names of parameters and headers with which some frameworks replace the method of the request. */
 const METHOD_OVERRIDES = new Set(['_method', 'x-http-method-override', 'x-method-override']);
 const HEADERS: readonly string[] = RAW_HEADERS;
 
-/** Returns the faults of the members that are given. The names of query, headers and body count, not their values. */
+/** Returns the faults of the given members. Of query, headers and body, it checks only the names. */
 export function rawFaults({ method, path, query, headers, body }: JsonObject): Fault[] {
   const rule = typeof path === 'string' ? pathRule(path) : undefined;
   return [

@@ -2,8 +2,8 @@ import type { LineCounter, YAMLError } from 'yaml';
 import type { FileFault } from './file-fault.ts';
 
 /**
- * Returns the faults of a text that is no YAML. After a fault of indentation the parser reports consequences of it, so
- * only the first fault of this kind is returned.
+ * Returns the faults of a text that is not valid YAML. After a first fault the parser reports its consequences too, so only
+ * the first fault is returned, and each repeated member.
  */
 export function yamlFaults(errors: readonly YAMLError[], lines: LineCounter, file: string): FileFault[] {
   const repeated = errors.filter(({ code }) => code === 'DUPLICATE_KEY');
