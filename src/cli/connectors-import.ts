@@ -34,7 +34,7 @@ interface Existing {
   note: ImportNote;
   isUnchanged: boolean;
   imported: ConnectorFile;
-  /** With its overlay, as callers know it. */
+  /** The file with its overlay, as callers see it. */
   effective: ConnectorFile;
 }
 

@@ -64,7 +64,10 @@ export async function recordConnector(target: string, options: RecordOptions): P
   return 0;
 }
 
-/** A file that is not shipped is its author's: a stored credential only goes to the origins that it is bound to. */
+/**
+ * Compiles the connector. A file that is not shipped counts as custom, so that a stored credential is sent only to the
+ * origins that it is bound to.
+ */
 function connectorOf(id: string, file: string): Connector {
   const parsed = parseWithOverlay({ text: readFileSync(file, 'utf8'), file, id, overlay: overlayOf(file) });
   if (!parsed.definition) throw new CommandError(parsed.faults.map(faultLine).join('\n'));
@@ -100,7 +103,7 @@ function requireEffect(
 
 const credentialShape = z.record(z.string(), z.string());
 
-/** Standard input and files keep the credential out of the list of processes and the history of the shell. */
+/** Reads the credential from a file or standard input, so that it is not in lists of processes or the shell's history. */
 async function credentialFrom(place: string | undefined): Promise<Record<string, string>> {
   if (place === undefined) return {};
   const text = place === '-' ? await textOf(process.stdin) : await readText(place);
@@ -116,12 +119,12 @@ function inputFrom(given = '{}'): Record<string, unknown> {
   throw new CommandError('--input: must be a JSON object');
 }
 
-/** The message of a JSON fault would quote the text, which may be a secret. */
+/** Parses JSON. The message of the parser is left out, because it would quote the text, which may be a secret. */
 function jsonOf(text: string, option: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CommandError(`${option}: is no JSON`);
+    throw new CommandError(`${option}: is not JSON`);
   }
 }
 
@@ -153,7 +156,7 @@ function itemText(example: ActionExample): string {
 
 /**
  * Returns the text of examples.yaml with one more example. Comments and the form of other entries stay.
- * @throws CommandError for a file that is no valid one.
+ * @throws CommandError for a file that is not valid.
  */
 function withExample(text: string, { path, example }: { path: string; example: ActionExample }): string {
   const item = itemText(example);
@@ -186,7 +189,9 @@ function indented(text: string, column: number): string {
 async function isAccepted(): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Is it free of real data, and shall it be written? [y/N] ');
+  const answer = await terminal.question(
+    'Does the example hold no real data, and should it be written? [y/N] ',
+  );
   terminal.close();
   return answer.trim().toLowerCase() === 'y';
 }

@@ -28,7 +28,7 @@ export async function importIntoStore(service: Service, command: StoreImport): P
   const text = readDocument(document);
   const readFile = fileReader(document);
   const isChosen = Object.values(include).some((list) => list !== undefined);
-  // The import here finds the faults of files that the document refers to, and the id.
+  // This import runs before the request. It finds faults in the files that the document refers to, and the id.
   const here = importOpenApi(text, {
     id: command.id,
     include: isChosen ? include : undefined,

@@ -10,8 +10,9 @@ export interface Kind {
   /** Path of the list, and of one record below it. */
   path(options: Filters): string;
   columns: readonly Column<JsonObject>[];
-  /** Member with the id, and the member that people know a record by. */
+  /** Member with the id. */
   id: string;
+  /** Member with the name by which people know a record. */
   label?: string;
 }
 

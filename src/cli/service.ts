@@ -8,11 +8,11 @@ import { CommandError, RequestRefused } from './faults.ts';
 
 /** Which Gatehouse a command works with. */
 export interface Target {
-  /** Address of a remote one; GATEHOUSE_URL when left out. Without either it is the store of this machine. */
+  /** Address of a remote Gatehouse; GATEHOUSE_URL when left out. Without either, the command uses the store of this machine. */
   url?: string | undefined;
-  /** API key of the remote one; GATEHOUSE_KEY when left out. */
+  /** API key of the remote Gatehouse; GATEHOUSE_KEY when left out. */
   key?: string | undefined;
-  /** Environment of the local store. A remote one knows it by the key. */
+  /** Environment of the local store. A remote Gatehouse knows the environment by the key. */
   environment?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Request {
 
 /** REST of a Gatehouse, remote or over the store of this machine. */
 export interface Service extends AsyncDisposable {
-  /** Returns the body of a successful answer. @throws RequestRefused with the sentence of any other answer. */
+  /** Returns the body of a successful answer. @throws RequestRefused with the message of any other answer. */
   request(request: Request): Promise<Json>;
   /** True for the store of this machine. */
   readonly isLocal: boolean;
@@ -47,10 +47,12 @@ export async function openService({ url, key, environment }: Target): Promise<Se
   const bearer = key ?? profile.key;
   if (bearer === undefined)
     throw new CommandError(
-      'A remote Gatehouse needs an API key: set GATEHOUSE_KEY, which no list of processes shows.',
+      'A remote Gatehouse needs an API key: set GATEHOUSE_KEY. Unlike --key, it is not visible in lists of processes.',
     );
   if (environment !== undefined)
-    throw new CommandError('--environment is for the local store. A remote Gatehouse knows it by the key.');
+    throw new CommandError(
+      '--environment is for the local store. A remote Gatehouse knows the environment by the key.',
+    );
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(
       `The address of a Gatehouse must begin with https:// or http://, got "${address}".`,
@@ -92,7 +94,7 @@ interface AnswerText {
   text: string;
 }
 
-/** Redirects are not followed, because the key would go to another host. */
+/** Sends a request. It does not follow redirects, because the key would go to another host. */
 async function answerFrom(url: URL, options: Parameters<typeof callRemote>[1]): Promise<AnswerText> {
   try {
     const { status, body } = await callRemote(url.href, options);

@@ -248,6 +248,6 @@ test('faults of the command are named, and never quote the credential', async ()
     '"list_x" is no action of this connector',
   );
   const broken = await fails(['desk.get_person', '--credential', '-'], `{"token": "${TOKEN}"`);
-  expect(broken).toContain('--credential: is no JSON');
+  expect(broken).toContain('--credential: is not JSON');
   expect(broken).not.toContain(TOKEN);
 });
