@@ -10,7 +10,7 @@ const MAX_DECODINGS = 4;
 const METHOD_OVERRIDES = new Set(['_method', 'x-http-method-override', 'x-method-override']);
 const HEADERS: readonly string[] = RAW_HEADERS;
 
-/** Returns the faults of the given members. Of query, headers and body, it checks only the names. */
+/** Returns the faults of the given members. In query, headers and body, it checks only the names. */
 export function rawFaults({ method, path, query, headers, body }: JsonObject): Fault[] {
   const rule = typeof path === 'string' ? pathRule(path) : undefined;
   return [

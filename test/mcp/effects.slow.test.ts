@@ -199,7 +199,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(read.at('result.structuredContent.actions.0')).toMatchObject({
       effect: 'destructive',
       effectWhen: [{ parameter: 'status', in: ['VOIDED', 'DELETED'] }, {}, {}, {}],
-      confirmation: 'When its values make it destructive, it runs once the user has agreed to it.',
+      confirmation: 'When its values make it destructive, it runs only after the user has agreed to it.',
     });
     const rest = await service.call('GET', '/connectors/books/actions/update_invoice');
     expect(rest.body).toMatchObject({

@@ -62,5 +62,5 @@ function confirmationOf({ effects }: Action, confirms: Decision['confirms']): Js
   if (needed.length === 0) return {};
   const when =
     needed.length === effects.length ? 'It runs' : `When its values make it ${needed.join(' or ')}, it runs`;
-  return { confirmation: `${when} once the user has agreed to it.` };
+  return { confirmation: `${when} only after the user has agreed to it.` };
 }

@@ -83,7 +83,7 @@ export function questionForDefault(
   ].join('\n');
 }
 
-/** Returns a text in quotes, so that the user can tell it apart from the words of Gatehouse. */
+/** Returns a text in quotes, so that no part of it looks like words of Gatehouse. */
 function quoted(text: string, ends: number): string {
   if (text.length <= 2 * ends) return withoutHidden(JSON.stringify(text));
   const head = text.slice(0, ends).replace(/[\ud800-\udbff]$/, '');
