@@ -107,6 +107,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/servers/{serverId}/call-tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a tool as a user
+         * @description Calls a tool as an agent of the user would, with the server's restrictions, confirmations, budgets and record of executions. The record names the API key or the person. A failure of the tool has `isError`. A question to the user is an answer with `inputRequests`: repeat the call with its `requestState` and the answers.
+         */
+        post: operations["callServerTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tools/changes": {
         parameters: {
             query?: never;
@@ -2503,6 +2523,37 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updatedAt: string;
+        };
+        /** @description Result of a tool, or a question to its user. */
+        ToolCallResult: {
+            /**
+             * @description `complete`, or `input_required` when the user is asked.
+             * @enum {string}
+             */
+            resultType: "complete" | "input_required";
+            /** @description Content of the result, in the blocks of MCP. */
+            content?: {
+                [key: string]: unknown;
+            }[];
+            /** @description The result as data. */
+            structuredContent?: {
+                [key: string]: unknown;
+            };
+            /** @description True when the tool failed; absent otherwise. */
+            isError?: boolean;
+            /** @description Questions to the user, by key; with `input_required`. */
+            inputRequests?: {
+                [key: string]: {
+                    /** @description Method of MCP. */
+                    method: string;
+                    /** @description The message, and the schema or the link of the question. */
+                    params: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description State to send with the answers; with `input_required`. */
+            requestState?: string;
         };
         /** @description Position of a page in its list. */
         Pagination: {
@@ -5544,6 +5595,56 @@ export interface operations {
             };
         };
     };
+    callServerTool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User for ownership or filtering. */
+                "x-svc-userid"?: string;
+            };
+            path: {
+                /** @description Id of an MCP server. */
+                serverId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The user of the call. Default: the owner of the server. */
+                    userId?: string;
+                    /** @description Name of the tool, as tools/list has it. */
+                    name: string;
+                    /**
+                     * @description Arguments of the tool.
+                     * @default {}
+                     */
+                    arguments?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description The answers of the user, by the keys of `inputRequests`: each has `action` and, for a form, `content`. */
+                    inputResponses?: {
+                        [key: string]: {
+                            [key: string]: unknown;
+                        };
+                    };
+                    /** @description `requestState` of the answer that asked the user. */
+                    requestState?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The result of the tool, or a question to its user. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolCallResult"];
+                };
+            };
+        };
+    };
     listDefinitionChanges: {
         parameters: {
             query?: {
@@ -5652,6 +5753,8 @@ export interface operations {
                 offset?: number;
                 /** @description `definitions`: tools as clients see them. `tokens`: cost of each tool. */
                 format?: "definitions" | "tokens";
+                /** @description The user whose agent lists the tools. Default: the owner of the server. */
+                userId?: string;
             };
             header?: {
                 /** @description User for ownership or filtering. */

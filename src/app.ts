@@ -5,7 +5,7 @@ import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
-import { createMcpHandler } from './mcp/transport/http.ts';
+import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 
 /** How long a stop waits for running requests. */
@@ -31,8 +31,8 @@ export interface App {
  */
 export async function listen(context: OpenContext): Promise<App> {
   const { config } = context;
-  const rest = restOf(context);
   const mcp = await createMcpHandler(context);
+  const rest = restOf(context, mcp);
 
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
@@ -104,12 +104,12 @@ async function reportLater(context: OpenContext): Promise<void> {
  * Loads REST at its first request. Express and all route schemas would take a third of a start, and MCP needs
  * neither.
  */
-function restOf(context: OpenContext): RequestListener {
+function restOf(context: OpenContext, { callTool }: Pick<McpHandler, 'callTool'>): RequestListener {
   let listener: RequestListener | undefined;
   let loading: Promise<void> | undefined;
   const load = async () => {
     const { createRest } = await import('./rest.ts');
-    listener = createRest(context);
+    listener = createRest(Object.assign(context, { callTool }));
     // Watching starts after the load, because the load itself blocks the event loop. /ready is part of the loaded
     // code.
     context.readiness.watch();

@@ -49,7 +49,7 @@ import { createThrottle } from './upstream/throttle.ts';
 import { createRuns } from './workflows/runner.ts';
 
 /** A running Gatehouse with its lifetime. The code that opens it must close it. */
-export interface OpenContext extends HttpContext, McpContext {
+export interface OpenContext extends Omit<HttpContext, 'callTool'>, McpContext {
   readonly catalog: HttpContext['catalog'];
   readonly operator: Operator;
   readonly dispatcher: Dispatcher;
@@ -159,11 +159,11 @@ export async function openContext(
         return (await readSettings(db, environment)).origins;
       },
       metricsPage,
-      async toolsOf(live: LiveServer) {
+      async toolsOf(live: LiveServer, userId: string | undefined) {
         const { createListings } = await import('./mcp/tools/tool-listings.ts');
         listings ??= createListings(base);
         const { offeredTo } = await import('./mcp/tools/offered.ts');
-        return listings.of(await offeredTo(base, live, live.server.ownerUserId ?? undefined));
+        return listings.of(await offeredTo(base, live, userId), userId);
       },
       async close() {
         base.readiness.close();

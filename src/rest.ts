@@ -3,6 +3,7 @@ import type { OpenContext } from './context.ts';
 import { createConsole } from './http/pages/console-page.ts';
 import { docsRoutes } from './http/pages/docs.ts';
 import { createDocs, type DocsSite } from './http/pages/docs-site.ts';
+import type { Context as HttpContext } from './http/context.ts';
 import { mountNotFound, mountRoutes } from './http/server/express.ts';
 import type { Route } from './http/server/route.ts';
 import { CONSOLE_ROUTES } from './http/routes/console-routes.ts';
@@ -27,7 +28,7 @@ export function restRoutes({ publicUrl }: Pick<OpenContext, 'publicUrl'>): Route
 }
 
 /** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
-export function createRest(context: OpenContext): RequestListener {
+export function createRest(context: OpenContext & HttpContext): RequestListener {
   const docs = createDocs({ publicUrl: context.publicUrl, hasConsole: context.config.console }, DOCS_FOLDER);
   const routes = routesWith(docs);
   const { config } = context;

@@ -28,7 +28,7 @@ export async function openLocal(environment: Environment): Promise<LocalService>
   // Links lead to the running service, not to this process.
   if (context.config.publicUrl === undefined)
     context.publicUrl = (await lastServedUrl(context.db)) ?? context.publicUrl;
-  const server = createServer(createRest({ ...context, callers: onlyOperator(key, environment) }));
+  const server = createServer(createRest({ ...context, callers: onlyOperator(key, environment), callTool }));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -47,6 +47,11 @@ export async function openLocal(environment: Environment): Promise<LocalService>
       await context.close();
     },
   };
+}
+
+/** Refuses calls of tools, because a process that serves no MCP has none. */
+async function callTool(): Promise<never> {
+  throw new GatehouseError('unavailable', 'A command calls no tools. Call them over MCP: gatehouse stdio.');
 }
 
 /** Returns callers that accept one bearer, as the operator of the machine. */

@@ -24,6 +24,8 @@ export type Restrictions = Schemas['Restrictions'];
 export type Circuit = Schemas['Circuit'];
 export type Budget = Schemas['Budget'];
 export type ServerTools = AnswerOf<'listServerTools'>;
+/** The result of a tool, or a question to its user. */
+export type ToolAnswer = Schemas['ToolCallResult'];
 export type Simulation = AnswerOf<'simulateCall'>;
 export type PastSimulation = AnswerOf<'simulatePast'>;
 
@@ -65,6 +67,10 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   enum?: unknown[];
+  /** Titles of `enum`, in earlier versions of MCP. */
+  enumNames?: string[];
+  oneOf?: JsonSchema[];
+  anyOf?: JsonSchema[];
   const?: unknown;
   default?: unknown;
   examples?: unknown[];

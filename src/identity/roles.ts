@@ -14,6 +14,7 @@ const OPERATOR: readonly Scope[] = [
   'servers:write',
   'servers:token',
   'tools:approve',
+  'mcp:use',
   'users:write',
   'credentials:write',
   'connect:write',

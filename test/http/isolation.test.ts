@@ -28,6 +28,7 @@ const BODIES: Record<string, unknown> = {
   rotateServerToken: {},
   simulateCall: { connectorId: 'sandbox', actionId: 'list_customers' },
   simulatePast: { restrictions: {} },
+  callServerTool: { name: 'list_connectors_svc' },
   approveDefinitions: { tools: [{ connectorId: 'sandbox', actionId: 'absent', hash: null }] },
   createCustomConnector: { definition: {} },
   putCustomConnector: { definition: {} },

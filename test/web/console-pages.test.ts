@@ -427,6 +427,8 @@ const PATHS: ((seed: ConsoleSeed) => string)[] = [
   () => '/add-connector',
   () => '/definition-changes',
   ({ userId }) => `/playground?userId=${userId}&connectorId=sandbox&actionId=list_orders`,
+  ({ userId, serverId }) =>
+    `/playground?kind=tool&serverId=${serverId}&userId=${userId}&tool=read_result_svc`,
   () => '/webhooks',
   ({ subscriptionId }) => `/webhooks/${subscriptionId}`,
   () => '/workflows',

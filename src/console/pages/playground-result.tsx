@@ -1,17 +1,13 @@
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { IconTerminal2 } from '@tabler/icons-react';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { useEffect } from 'react';
-import { Link } from 'react-router';
-import type { ExecutionRecord } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
 import { Empty } from '../parts/empty.tsx';
+import { ExecutionLinks } from '../parts/execution-links.tsx';
 import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Copy, count, duration, State } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { isObject, query, RestError, type Answer } from '../rest-client.ts';
-import { useScope } from '../signed-in.ts';
+import { isObject, RestError, type Answer } from '../rest-client.ts';
 
 /** Characters of an answer that the page shows. */
 const SHOWN = 100_000;
@@ -38,6 +34,7 @@ export function RunResult({
       </Empty>
     );
   const { status, body, durationMs, requestId } = run.data;
+  const { userId, connectorId, actionId } = choice;
   const isGood = status < 400;
   const nextOffset = isObject(body) && isObject(body['pagination']) ? body['pagination']['nextOffset'] : null;
   return (
@@ -49,7 +46,7 @@ export function RunResult({
             Status <strong>{status}</strong>, after {duration(durationMs)}
           </Text>
         </Group>
-        {requestId && <ExecutionLink choice={choice} requestId={requestId} />}
+        {requestId && <ExecutionLinks filter={{ userId, connectorId, actionId }} requestIds={[requestId]} />}
       </Group>
       {!isGood && isObject(body) && <Failure status={status} body={body} />}
       <Content body={isGood && isObject(body) ? body['data'] : body} />
@@ -64,27 +61,8 @@ export function RunResult({
   );
 }
 
-/** A link to the record of the call. The record may appear a moment after the answer. */
-function ExecutionLink({ choice, requestId }: { choice: Choice; requestId: string }) {
-  const { userId, connectorId, actionId } = choice;
-  const enabled = useScope('executions:read');
-  const { data, refetch } = useRest<ListPage<ExecutionRecord>>(
-    `/api/executions${query({ userId, connectorId, actionId, limit: 20 })}`,
-    { topics: ['executions'], enabled },
-  );
-  useEffect(() => {
-    if (enabled) void refetch();
-  }, [enabled, refetch, requestId]);
-  const found = data?.data.find((one) => one.requestId === requestId);
-  if (!found) return null;
-  return (
-    <Anchor component={Link} to={`/executions/${found.executionId}`} size="sm">
-      Show the execution
-    </Anchor>
-  );
-}
-
-function Failure({ status, body }: { status: number; body: Record<string, unknown> }) {
+/** A refusal in words, with the link that connects a missing account. */
+export function Failure({ status, body }: { status: number; body: Record<string, unknown> }) {
   const refused = new RestError(status, body);
   const { connectUrl, reconnectUrl, scope } = refused.details;
   if (typeof scope === 'string') return <ErrorNotice error={refused} />;

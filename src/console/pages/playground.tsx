@@ -1,363 +1,41 @@
-import { Alert, Button, Group, SegmentedControl, Select, SimpleGrid, Stack, Text } from '@mantine/core';
-import { IconPlayerPlay } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
-import { useState, type KeyboardEvent } from 'react';
-import type { ActionRecord, ConnectorRecord, CredentialRecord, UserRecord } from '../api-types.ts';
-import { effectOfCall } from '../names.ts';
-import { ConfirmDialog } from '../parts/acts.tsx';
-import { Empty } from '../parts/empty.tsx';
-import { JsonField } from '../parts/json-field.tsx';
-import { Page, Section } from '../parts/page.tsx';
-import { UserPicker } from '../parts/pickers.tsx';
-import { Loading } from '../parts/records.tsx';
-import { SchemaForm } from '../parts/schema-form.tsx';
+import { Alert, SegmentedControl } from '@mantine/core';
+import type { UserRecord } from '../api-types.ts';
+import { Page } from '../parts/page.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { ErrorNotice } from '../parts/error-notice.tsx';
-import { State } from '../parts/values.tsx';
-import { useAll, useRest, type ListPage } from '../queries.ts';
-import { exchange, isObject, query, type Answer } from '../rest-client.ts';
-import { useScope } from '../signed-in.ts';
-import { RunResult } from './playground-result.tsx';
+import { useRest, type ListPage } from '../queries.ts';
+import { ActionPlayground } from './playground-action.tsx';
+import { ToolPlayground } from './playground-tool.tsx';
 
-const CHOICES = ['userId', 'connectorId', 'actionId', 'credentialId'] as const;
-type Choice = Record<(typeof CHOICES)[number], string>;
-
-/** Options that a list shows at once. The rest is found by typing. */
-const SHOWN = 100;
-
-/** Runs an action for a user, with a form made from its schema. */
-export function Playground() {
-  const [choice, choose] = useFilters(CHOICES);
-  const user = useRest<UserRecord>(`/users/${encodeURIComponent(choice.userId)}`, {
-    enabled: choice.userId !== '',
-  });
-  const first = useRest<ListPage<UserRecord>>('/users?limit=1');
-  const connectors = useAll<ConnectorRecord>('/connectors');
-  const actions = useAll<ActionRecord>(`/connectors/${encodeURIComponent(choice.connectorId)}/actions`, {
-    enabled: choice.connectorId !== '',
-  });
-  const accounts = useAll<CredentialRecord>(
-    `/users/${encodeURIComponent(choice.userId)}/credentials${query({ connectorId: choice.connectorId })}`,
-    {
-      topics: ['accounts'],
-      userId: choice.userId,
-      enabled: choice.userId !== '' && choice.connectorId !== '' && user.isSuccess,
-    },
-  );
-  const connector = connectors.data?.find((one) => one.connectorId === choice.connectorId);
-  const action = actions.data?.find((one) => one.actionId === choice.actionId);
-  const failed = [first, user, connectors, actions, accounts].find((one) => one.isError);
-
-  return (
-    <Page
-      title="Playground"
-      lead="Run an action for a user, as over REST. The call is real: the app does what the action says."
-    >
-      {failed?.error && <ErrorNotice error={failed.error} again={() => void failed.refetch()} />}
-      {first.data?.data.length === 0 && (
-        <Alert variant="light" title="This environment has no users yet">
-          An action always runs for a user. Create one with{' '}
-          <span className="mono">gatehouse users create</span>.
-        </Alert>
-      )}
-      <div className="card">
-        <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} p="md">
-          <UserPicker
-            label="User"
-            placeholder="Choose a user"
-            value={choice.userId}
-            onChange={(userId) => choose({ userId, credentialId: '' })}
-          />
-          <Select
-            label="Connector"
-            placeholder={connectors.isPending ? 'Loading…' : 'Choose a connector'}
-            searchable
-            limit={SHOWN}
-            value={connector ? choice.connectorId : null}
-            onChange={(connectorId) =>
-              choose({ connectorId: connectorId ?? '', actionId: '', credentialId: '' })
-            }
-            data={(connectors.data ?? []).map((one) => ({ value: one.connectorId, label: one.name }))}
-            nothingFoundMessage="No such connector"
-          />
-          <ActionSelect
-            actions={actions.data ?? []}
-            value={action ? choice.actionId : null}
-            disabled={!connector}
-            onChange={(actionId) => choose({ actionId })}
-          />
-          <AccountSelect
-            accounts={accounts.data}
-            connector={connector}
-            value={choice.credentialId}
-            onChange={(credentialId) => choose({ credentialId })}
-          />
-        </SimpleGrid>
-      </div>
-      {connector && actions.isLoading && <Loading />}
-      {action && connector ? (
-        <Call
-          key={`${action.connectorId}.${action.actionId}`}
-          action={action}
-          connector={connector}
-          user={choice.userId === '' ? undefined : user.data}
-          choice={choice}
-          account={accounts.data?.find((one) => one.credentialId === choice.credentialId)}
-        />
-      ) : (
-        !actions.isLoading && (
-          <div className="card">
-            <Empty title="Choose what to run" icon={<IconPlayerPlay aria-hidden />}>
-              Choose a user, a connector and an action. The connector Sandbox needs no account anywhere.
-            </Empty>
-          </div>
-        )
-      )}
-    </Page>
-  );
-}
-
-function ActionSelect({
-  actions,
-  value,
-  disabled,
-  onChange,
-}: {
-  actions: ActionRecord[];
-  value: string | null;
-  disabled: boolean;
-  onChange: (actionId: string) => void;
-}) {
-  const byId = new Map(actions.map((one) => [one.actionId, one]));
-  return (
-    <Select
-      label="Action"
-      placeholder={disabled ? 'Choose a connector first' : 'Search by name or id'}
-      searchable
-      disabled={disabled}
-      limit={SHOWN}
-      value={value}
-      onChange={(actionId) => onChange(actionId ?? '')}
-      data={actions.map(({ actionId, name }) => ({ value: actionId, label: `${name} (${actionId})` }))}
-      renderOption={({ option }) => {
-        const one = byId.get(option.value);
-        return (
-          <Group justify="space-between" gap="xs" wrap="nowrap" flex={1}>
-            <div>
-              {one?.name}
-              <Text size="xs" c="dimmed" className="mono">
-                {option.value}
-              </Text>
-            </div>
-            {one && one.effect !== 'read' && <State value={one.effect} />}
-          </Group>
-        );
-      }}
-      nothingFoundMessage="No such action"
-    />
-  );
-}
-
-function AccountSelect({
-  accounts,
-  connector,
-  value,
-  onChange,
-}: {
-  accounts: CredentialRecord[] | undefined;
-  connector: ConnectorRecord | undefined;
-  value: string;
-  onChange: (credentialId: string) => void;
-}) {
-  const none = accounts?.length === 0 && connector && connector.authentication.length > 0;
-  return (
-    <Select
-      label="Account"
-      description={none ? `The user has no account of ${connector.name}.` : undefined}
-      placeholder={(accounts?.length ?? 0) > 1 ? 'The default account' : 'The only account'}
-      inputWrapperOrder={['label', 'input', 'description']}
-      clearable
-      disabled={!accounts || accounts.length === 0}
-      value={value || null}
-      onChange={(credentialId) => onChange(credentialId ?? '')}
-      data={(accounts ?? []).map(({ credentialId, name, state }) => ({
-        value: credentialId,
-        label: state === 'active' ? name : `${name} (${state.replaceAll('_', ' ')})`,
-      }))}
-    />
-  );
-}
-
-interface CallProps {
-  action: ActionRecord;
-  connector: ConnectorRecord;
-  user: UserRecord | undefined;
-  account: CredentialRecord | undefined;
-  choice: Choice;
-}
-
-type Input = Record<string, unknown>;
-
-const VIEWS = [
-  { value: 'form', label: 'Form' },
-  { value: 'json', label: 'JSON' },
+const KINDS = [
+  { value: '', label: 'Run an action' },
+  { value: 'tool', label: 'Call a tool' },
 ];
 
-/** The input of a call, the button that runs it, and its result. */
-function Call({ action, connector, user, account, choice }: CallProps) {
-  const [input, setInput] = useState<Input>({});
-  const [view, setView] = useState('form');
-  const [faulty, setFaulty] = useState<string[]>([]);
-  const [isAsking, setAsking] = useState(false);
-  const mayRun = useScope('actions:execute');
-  const run = useMutation({ mutationFn: (sent: Input) => execute(choice, sent) });
-  const effect = effectOfCall(action, input);
-  const setFault = (name: string, isFaulty: boolean) =>
-    setFaulty((before) => [...before.filter((one) => one !== name), ...(isFaulty ? [name] : [])]);
-  const canRun = mayRun && user !== undefined && faulty.length === 0 && !run.isPending;
+const LEADS: Record<string, string> = {
+  '': 'Run an action for a user, as over REST. The call is real: the app does what the action says.',
+  tool: 'Call a tool as an agent of a user does. The call is real, and the restrictions, agreements and budgets of the server apply.',
+};
 
-  const start = () => {
-    if (!canRun) return;
-    if (effect === 'destructive') setAsking(true);
-    else run.mutate(input);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      start();
-    }
-  };
-
+/** Calls an action, or a tool of an MCP server, for a user. */
+export function Playground() {
+  const [{ kind }, choose] = useFilters(['kind']);
+  const first = useRest<ListPage<UserRecord>>('/users?limit=1');
   return (
-    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-      <Section
-        title="Input"
-        aside={
-          <SegmentedControl
-            size="xs"
-            aria-label="View of the input"
-            value={view}
-            onChange={setView}
-            disabled={faulty.length > 0}
-            data={VIEWS}
-          />
-        }
-      >
-        <form
-          noValidate
-          onKeyDown={onKeyDown}
-          onSubmit={(event) => {
-            event.preventDefault();
-            start();
-          }}
-        >
-          <Stack>
-            <Text size="sm" c="dimmed">
-              {action.description}
-            </Text>
-            <InputView
-              isForm={view === 'form'}
-              action={action}
-              input={input}
-              change={setInput}
-              onFault={setFault}
-            />
-            <Group gap="sm">
-              <Button
-                type="submit"
-                color={effect === 'destructive' ? 'red.8' : 'gate'}
-                disabled={!canRun && !run.isPending}
-                loading={run.isPending}
-                leftSection={<IconPlayerPlay size={16} aria-hidden />}
-              >
-                Run
-              </Button>
-              <State value={effect} />
-              <Text size="xs" c="dimmed">
-                {hint({ mayRun, user, faulty })}
-              </Text>
-            </Group>
-          </Stack>
-        </form>
-      </Section>
-      <Section title="Result">
-        <RunResult
-          run={run}
-          choice={choice}
-          onNext={(offset) => {
-            const next = { ...input, offset };
-            setInput(next);
-            run.mutate(next);
-          }}
+    <Page title="Playground" lead={LEADS[kind] ?? LEADS['']}>
+      <div>
+        <SegmentedControl
+          aria-label="Kind of call"
+          value={kind === 'tool' ? 'tool' : ''}
+          onChange={(value) => choose({ kind: value })}
+          data={KINDS}
         />
-      </Section>
-      <ConfirmDialog
-        title={`Run “${action.name}”?`}
-        label={`Run ${action.actionId}`}
-        dangerous
-        isOpen={isAsking}
-        close={() => setAsking(false)}
-        run={() => run.mutateAsync(input)}
-      >
-        {warning({ connector, user, account })}
-      </ConfirmDialog>
-    </SimpleGrid>
-  );
-}
-
-function InputView({
-  isForm,
-  action,
-  input,
-  change,
-  onFault,
-}: {
-  isForm: boolean;
-  action: ActionRecord;
-  input: Input;
-  change: (input: Input) => void;
-  onFault: (name: string, isFaulty: boolean) => void;
-}) {
-  if (isForm)
-    return <SchemaForm schema={action.inputSchema} value={input} onChange={change} onFault={onFault} />;
-  return (
-    <JsonField
-      label="Input as JSON"
-      value={input}
-      check={(value) => (value === undefined || isObject(value) ? undefined : 'The input must be an object.')}
-      onChange={(value) => change(isObject(value) ? value : {})}
-      onFault={(isFaulty) => onFault('', isFaulty)}
-      minRows={10}
-    />
-  );
-}
-
-/** Returns what a destructive call will do. */
-function warning({ connector, user, account }: Pick<CallProps, 'connector' | 'user' | 'account'>): string {
-  const whose = account ? ` with the account ${account.name}` : '';
-  return (
-    `The call runs now at ${connector.name}, for the user ${user?.username}${whose}. ` +
-    'It can delete or overwrite data, and Gatehouse cannot bring it back.'
-  );
-}
-
-function hint({
-  mayRun,
-  user,
-  faulty,
-}: {
-  mayRun: boolean;
-  user: UserRecord | undefined;
-  faulty: string[];
-}): string {
-  if (!mayRun) return 'This key may not run actions. It lacks the scope actions:execute.';
-  if (!user) return 'Choose a user first.';
-  return faulty.length > 0 ? 'Correct the JSON first.' : 'Ctrl+Enter runs it too.';
-}
-
-function execute({ userId, connectorId, actionId, credentialId }: Choice, input: Input): Promise<Answer> {
-  return exchange(
-    `/connectors/${encodeURIComponent(connectorId)}/actions/${encodeURIComponent(actionId)}/execute`,
-    { method: 'POST', userId, body: { input, ...(credentialId === '' ? {} : { credentialId }) } },
+      </div>
+      {first.data?.data.length === 0 && (
+        <Alert variant="light" title="This environment has no users yet">
+          A call is always for a user. Create one with <span className="mono">gatehouse users create</span>.
+        </Alert>
+      )}
+      {kind === 'tool' ? <ToolPlayground /> : <ActionPlayground />}
+    </Page>
   );
 }

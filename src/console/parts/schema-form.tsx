@@ -1,4 +1,4 @@
-import { NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { MultiSelect, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { JsonSchema } from '../api-types.ts';
 import { isObject } from '../rest-client.ts';
@@ -26,7 +26,7 @@ export function SchemaForm({ schema, value, onChange, onFault }: FormProps) {
   if (members.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        This action needs no input.
+        No input is needed.
       </Text>
     );
   return (
@@ -62,8 +62,22 @@ function Field({ name, schema, required, value, onChange, onFault }: FieldProps)
     description: describe(schema),
     placeholder: exampleOf(schema),
   };
+  if (kind === 'choices' && (value === undefined || Array.isArray(value)))
+    return (
+      <MultiSelect
+        {...shown}
+        placeholder={value?.length ? '' : (shown.placeholder ?? 'Choose')}
+        required={required}
+        clearable
+        data={choicesOf(schema.items)}
+        value={(value ?? []).map((one) => JSON.stringify(one))}
+        onChange={(texts) =>
+          onChange(texts.length === 0 ? undefined : texts.map((text) => JSON.parse(text) as unknown))
+        }
+      />
+    );
   if (kind === 'choice' || kind === 'boolean') {
-    const choices = kind === 'boolean' ? [true, false] : (schema.enum ?? []);
+    const choices = choicesOf(kind === 'boolean' ? { enum: [true, false] } : schema);
     return (
       <Select
         {...shown}
@@ -71,7 +85,7 @@ function Field({ name, schema, required, value, onChange, onFault }: FieldProps)
         required={required}
         clearable
         searchable={choices.length > 8}
-        data={choices.map((one) => ({ value: JSON.stringify(one), label: wordOf(one) }))}
+        data={choices}
         value={value === undefined ? null : JSON.stringify(value)}
         onChange={(text) => onChange(text === null ? undefined : (JSON.parse(text) as unknown))}
       />
@@ -137,9 +151,20 @@ function numberIn(typed: string | number): number | undefined {
   return Number.isNaN(number) ? undefined : number;
 }
 
-function kindOf(schema: JsonSchema): 'choice' | 'boolean' | 'number' | 'text' | 'json' {
-  if (schema.enum) return 'choice';
+/** Returns the values that a schema lists, with their titles; none when it lists none. */
+function choicesOf(schema: JsonSchema = {}): { value: string; label: string }[] {
+  const { enum: values, enumNames = [] } = schema;
+  if (values)
+    return values.map((one, at) => ({ value: JSON.stringify(one), label: enumNames[at] ?? wordOf(one) }));
+  const named = schema.oneOf ?? schema.anyOf ?? [];
+  if (!named.every((one) => 'const' in one)) return [];
+  return named.map((one) => ({ value: JSON.stringify(one.const), label: one.title ?? wordOf(one.const) }));
+}
+
+function kindOf(schema: JsonSchema): 'choice' | 'choices' | 'boolean' | 'number' | 'text' | 'json' {
+  if (choicesOf(schema).length > 0) return 'choice';
   const types = typesOf(schema);
+  if (types.length === 1 && types[0] === 'array' && choicesOf(schema.items).length > 0) return 'choices';
   // A value may be null only where its field takes JSON.
   if (types.length !== 1) return 'json';
   switch (types[0]) {
@@ -162,12 +187,17 @@ function typesOf({ type }: JsonSchema): string[] {
 function describe(schema: JsonSchema): string | undefined {
   const isJson = kindOf(schema) === 'json';
   const parts = [
-    schema.description,
+    sentence(schema.description),
     isJson ? `As JSON: ${typesOf(schema).join(' or ') || 'any value'}${itemsIn(schema)}.` : undefined,
     schema.default === undefined ? undefined : `Default: ${wordOf(schema.default)}.`,
     rangeOf(schema),
   ].filter((part) => part !== undefined && part !== '');
   return parts.length === 0 ? undefined : parts.join(' ');
+}
+
+/** Ends a text that another sentence may follow. */
+function sentence(text: string | undefined): string | undefined {
+  return text === undefined || /[.!?:…)]$/.test(text) ? text : `${text}.`;
 }
 
 /** Returns the members of an object, or of the objects in a list, in words. */

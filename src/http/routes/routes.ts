@@ -27,6 +27,7 @@ import { protectedResourceRoute } from './protected-resource-route.ts';
 import { listServerToolsRoute } from './server-tools.ts';
 import * as servers from './server-routes.ts';
 import { simulatePastRoute, simulateRoute } from './simulate-route.ts';
+import { callServerToolRoute } from './call-tool-route.ts';
 import * as toolDefinitions from './tool-definitions.ts';
 import * as fieldMappings from './field-mapping-routes.ts';
 import { undoExecutionRoute } from './undo-route.ts';
@@ -55,6 +56,7 @@ export const ROUTES: Route[] = [
   servers.rotateServerTokenRoute,
   simulateRoute,
   simulatePastRoute,
+  callServerToolRoute,
   toolDefinitions.listDefinitionChangesRoute,
   toolDefinitions.approveDefinitionsRoute,
   listServerToolsRoute,

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import type { Context } from '../context.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { requireUser } from '../../identity/users.ts';
+import { subjectOf } from '../../identity/visit.ts';
+import { assertServesUser } from '../../servers/access.ts';
 import { serverNotFound } from '../../servers/server-records.ts';
 import { defineRoute } from '../server/route.ts';
 import { ofServer, requireServer } from './server-routes.ts';
@@ -26,6 +31,9 @@ export const listServerToolsRoute = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     format: z.enum(['definitions', 'tokens'], 'must be definitions or tokens').default('definitions'),
+    userId: z.string().max(64).optional().meta({
+      description: 'The user whose agent lists the tools. Default: the owner of the server.',
+    }),
   }),
   success: {
     status: 200,
@@ -56,12 +64,18 @@ export const listServerToolsRoute = defineRoute({
       pagination,
     }),
   },
-  errors: ['server_not_found'],
-  async handler({ context, caller, params: { serverId }, query: { format, limit, offset }, userId }) {
-    await requireServer(context, caller, { serverId, userId });
+  errors: ['server_not_found', 'user_not_found', 'restricted'],
+  async handler({ context, caller, params: { serverId }, query, userId: owner }) {
+    const { format, limit, offset } = query;
+    const { ownerUserId } = await requireServer(context, caller, { serverId, userId: owner });
     const live = await context.servers.byId(caller.environment, serverId);
     if (!live) throw serverNotFound(serverId);
-    const { mode, actions, tools, instructionTokens, direct, discovery } = await context.toolsOf(live);
+    const named = query.userId === undefined ? undefined : await listedUser(context, caller, query.userId);
+    if (named !== undefined) assertServesUser(live, named);
+    const { mode, actions, tools, instructionTokens, direct, discovery } = await context.toolsOf(
+      live,
+      named ?? ownerUserId ?? undefined,
+    );
     const hasMore = tools.length > offset + limit;
     if (format === 'definitions') {
       const page = tools
@@ -85,3 +99,10 @@ export const listServerToolsRoute = defineRoute({
     };
   },
 });
+
+/** Returns the user that a request names. @throws GatehouseError `forbidden` for another user than that of a JWT. */
+async function listedUser(context: Context, caller: Caller, userId: string): Promise<string> {
+  subjectOf([caller], userId);
+  await requireUser(context.db, caller.environment, userId);
+  return userId;
+}

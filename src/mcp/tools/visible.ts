@@ -46,12 +46,10 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
       dropStale();
       const found = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
       if (!ambiguous || ambiguous.size === 0) return found;
-      const toChoose = found.connectors
-        .map(({ connector }) => connector.connectorId)
-        .filter((connectorId) => ambiguous.has(connectorId));
+      const toChoose = choicesIn(found, ambiguous);
       if (toChoose.length === 0) return found;
       const key = `${live.shape} ${toChoose.join(' ')}`;
-      return cached.get(key) ?? cache(key, withAccounts(found, new Set(toChoose)));
+      return cached.get(key) ?? cache(key, withAccounts(found, toChoose));
     },
     actionOf(environment, toolName) {
       dropStale();
@@ -67,11 +65,22 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   };
 }
 
+/** Returns the visible connectors among those of which the user has several accounts. */
+export function choicesIn(
+  { connectors }: Pick<Visible, 'connectors'>,
+  ambiguous: ReadonlySet<string>,
+): string[] {
+  return connectors
+    .map(({ connector }) => connector.connectorId)
+    .filter((connectorId) => ambiguous.has(connectorId));
+}
+
 /**
  * Adds the tool that sets the default account, and the choice of an account to the direct tools of these connectors, unless
  * a parameter has that name.
  */
-function withAccounts(visible: Visible, connectorIds: ReadonlySet<string>): Visible {
+export function withAccounts(visible: Visible, toChoose: readonly string[]): Visible {
+  const connectorIds = new Set(toChoose);
   const listed = [
     ...visible.tools.slice(0, BUILT_IN_TOOLS.length),
     ...ACCOUNT_TOOLS.map(hashed),

@@ -10,5 +10,5 @@ export interface WorkflowTool {
 
 export interface WorkflowTools {
   /** Returns the tools of a grant's user, denied ones included. */
-  of(grant: Grant): Promise<readonly WorkflowTool[]>;
+  of(grant: Pick<Grant, 'environment' | 'userId' | 'live'>): Promise<readonly WorkflowTool[]>;
 }

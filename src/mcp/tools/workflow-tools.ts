@@ -43,7 +43,7 @@ export function createWorkflowTools(context: Pick<Base, 'db' | 'clock' | 'catalo
 }
 
 /** Returns the tools that tools/list shows. */
-export function listed(tools: readonly WorkflowTool[], { live }: Grant): ToolDefinition[] {
+export function listed(tools: readonly WorkflowTool[], { live }: Pick<Grant, 'live'>): ToolDefinition[] {
   if (live.server.toolMode === 'discovery') return [];
   return tools.filter(({ rule }) => rule === undefined).map(({ definition }) => definition);
 }

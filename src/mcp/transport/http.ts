@@ -15,6 +15,9 @@ import type { Json } from '../../lib/json.ts';
 import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
 import type { Authentication, Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
+import { createMcp2026Exchange } from './exchange-2026.ts';
+import type { CallTool } from '../../servers/tool-call.ts';
+import { createToolCalls } from './tool-calls.ts';
 import { VERSIONS } from '../protocol/initialize.ts';
 import { readMessage, type Message } from '../protocol/message.ts';
 import { isMcp2026 } from '../protocol/mcp-2026.ts';
@@ -31,6 +34,8 @@ const MAX_BATCH = 100;
 export interface McpHandler {
   /** Answers a request below /mcp/. Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  /** Calls a tool for a caller of REST. */
+  readonly callTool: CallTool;
   /** Ends the listening streams, so that a shutdown waits only for running calls. */
   closeStreams(): void;
   close(): Promise<void>;
@@ -72,6 +77,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       });
       logRequest(req, res, visit);
     },
+    callTool: createToolCalls(context, createMcp2026Exchange(context, { core, listeners, watch })),
     closeStreams() {
       sessions.closeStreams();
       listeners.closeStreams();

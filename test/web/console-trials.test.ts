@@ -1,0 +1,164 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  loaded,
+  overflow,
+  signInWithKey,
+  startConsoleBrowser,
+  violations,
+  type ConsoleBrowser,
+} from '../support/console.ts';
+import { seedConsole, type ConsoleSeed } from '../support/console-seed.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+import { HAS_BROWSER } from '../support/web.ts';
+
+/* The playground with tools of a server. */
+
+const SERVER = {
+  name: 'Back office',
+  toolMode: 'direct',
+  restrictions: { connectors: { allowedIds: ['sandbox', 'everything'] }, confirm: ['destructive'] },
+};
+
+describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
+  let service: Service;
+  let receiver: Receiver;
+  let browser: ConsoleBrowser;
+  let seed: ConsoleSeed;
+  let serverId: string;
+  let page: Page;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    service = await startService({ env: { GATEHOUSE_TEST_CONNECTORS: '1' } });
+    seed = await seedConsole(service, receiver);
+    const headers = { 'x-svc-userid': seed.userId };
+    serverId = (await service.call('POST', '/api/servers', { headers, body: SERVER })).text('serverId');
+    browser = await startConsoleBrowser();
+    page = await signedIn(service.developmentKey);
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await service?.stop();
+    await receiver?.[Symbol.asyncDispose]();
+  });
+
+  const signedIn = async (key: string): Promise<Page> => {
+    const opened = await browser.open(`${service.url}/console`, { viewport: { width: 1280, height: 900 } });
+    await signInWithKey(opened, key);
+    await loaded(opened);
+    return opened;
+  };
+  const go = async (path: string, at = page) => {
+    await at.goto(`${service.url}/console${path}`);
+    await loaded(at);
+  };
+  const button = (name: string | RegExp, at = page) => at.getByRole('button', { name, exact: true });
+  const choose = async (label: string, option: string | RegExp, at = page) => {
+    await at.getByLabel(label, { exact: true }).first().click();
+    await at.getByRole('option', { name: option }).first().click();
+  };
+  const result = () => page.getByRole('region', { name: 'Result', exact: true });
+  const tool = (name: string) =>
+    `/playground?kind=tool&serverId=${serverId}&userId=${seed.userId}&tool=${name}`;
+  /** Returns no fault when the page is accessible and nothing sticks out. */
+  const faults = async (at = page) => [...(await violations(at)), ...(await overflow(at))];
+
+  test('a tool is chosen among those that the agent of a user sees, and called', async () => {
+    await go('/playground');
+    await page.getByText('Call a tool', { exact: true }).click();
+    await choose('MCP server', 'Back office');
+    await expect.poll(() => page.getByLabel('User', { exact: true }).first().inputValue()).toContain('ada@');
+    await choose('Tool', /sandbox_list_products/);
+    await page.getByLabel('limit', { exact: true }).fill('2');
+    await button('Run').click();
+    await result().getByText('succeeded').waitFor();
+    expect(await result().getByLabel('Structured content', { exact: true }).innerText()).toContain('prd_101');
+    await result().getByText('JSON', { exact: true }).click();
+    expect(await result().getByLabel('Result as JSON', { exact: true }).innerText()).toContain('"content"');
+    await result().getByRole('link', { name: 'Show the execution' }).click();
+    await page.getByRole('heading', { level: 1, name: 'sandbox.list_products' }).waitFor();
+    await page.getByRole('link', { name: 'Back office' }).first().waitFor();
+  });
+
+  test('an agreement is shown to the operator, who declines it or gives it', async () => {
+    await go(tool('sandbox_delete_customer'));
+    const ask = async () => {
+      await page.getByLabel('customerId').first().fill('cus_1003');
+      await button('Run').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Call sandbox_delete_customer' }).click();
+      await page.getByRole('group', { name: 'Question to the user' }).getByText('cus_1003').waitFor();
+    };
+    await ask();
+    expect(await faults()).toEqual([]);
+    await button('Decline').click();
+    await result().getByText('The tool answered with an error').waitFor();
+    await ask();
+    await button('Agree').click();
+    await result().getByText('succeeded').waitFor();
+    const read = await service.call('POST', '/connectors/sandbox/actions/get_customer/execute', {
+      headers: { 'x-svc-userid': seed.userId },
+      body: { input: { customerId: 'cus_1003' } },
+    });
+    expect(read.status).toBe(422);
+  });
+
+  test('a question of an app is answered by its form, and the call goes on', async () => {
+    await go(tool('test_elicitation'));
+    await page.getByLabel('message').first().fill('Which colour has the door?');
+    await button('Run').click();
+    const question = page.getByRole('group', { name: 'Question to the user' });
+    await question.getByText('Which colour has the door?').waitFor();
+    await question.getByLabel('response').fill('green');
+    await button('Send the answer').click();
+    await result().getByText('green').waitFor();
+    expect(await result().getByText('failed').count()).toBe(0);
+  });
+
+  test('images and other content of a tool are shown', async () => {
+    await go(tool('test_multiple_content_types'));
+    await button('Run').click();
+    const image = result().getByRole('img', { name: /^Image of the result/ });
+    await image.waitFor();
+    expect(Number(await image.evaluate('document.querySelector("figure img").naturalWidth'))).toBeGreaterThan(
+      0,
+    );
+    expect(await faults()).toEqual([]);
+  });
+
+  test('a call that the restrictions deny says so', async () => {
+    await service.call('PUT', `/api/servers/${serverId}`, {
+      body: { restrictions: { ...SERVER.restrictions, effects: { allowed: ['read'] } } },
+    });
+    await go(tool('execute_action_svc'));
+    await page.getByLabel('connectorId').first().fill('sandbox');
+    await page.getByLabel('actionId').first().fill('send_message');
+    await button('Run').click();
+    await result().getByText('failed').waitFor();
+    await result().getByText('effects.allowed').first().waitFor();
+    expect(await result().getByLabel('Structured content', { exact: true }).textContent()).toContain(
+      'restricted',
+    );
+    await service.call('PUT', `/api/servers/${serverId}`, { body: { restrictions: SERVER.restrictions } });
+  });
+
+  test('a key that may only look sees the tools and why it cannot call them', async () => {
+    const scopes = ['servers:read', 'users:read', 'executions:read', 'connectors:read', 'settings:read'];
+    const made = await service.call('POST', '/api/keys', { body: { name: 'looks on', scopes } });
+    const other = await signedIn(made.text('key'));
+    await go(tool('list_connectors_svc'), other);
+    await other.getByText('You may only look at the tools').waitFor();
+    expect(await button('Run', other).isDisabled()).toBe(true);
+    const refused = await service.call('POST', `/api/servers/${serverId}/call-tool`, {
+      bearer: made.text('key'),
+      body: { name: 'list_connectors_svc' },
+    });
+    expect([refused.status, refused.at('details.scope')]).toEqual([403, 'mcp:use']);
+    await other.context().close();
+  });
+
+  test('no page had an error or broke its policy', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
