@@ -1597,8 +1597,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Test a version or draft without installing it
-         * @description The steps are real: they act with the end user's accounts.
+         * Test a version or draft, or one step of it
+         * @description The steps are real: they act with the end user's accounts. With `stepId` only that step runs, with the results of earlier steps from `fromRunId` and `given`. Its first failure ends the run, a for-each runs its first item, and a wait is computed and does not pass.
          */
         post: operations["tryWorkflowVersion"];
         delete?: never;
@@ -4418,6 +4418,8 @@ export interface components {
             userId: string;
             /** @description Number of the version. */
             version: number;
+            /** @description The only step of the run, in the test of a step. */
+            stepId?: string;
             /**
              * @description State of the run.
              * @enum {string}
@@ -4457,6 +4459,8 @@ export interface components {
             userId: string;
             /** @description Number of the version. */
             version: number;
+            /** @description The only step of the run, in the test of a step. */
+            stepId?: string;
             /**
              * @description State of the run.
              * @enum {string}
@@ -4490,10 +4494,10 @@ export interface components {
                 /** @description Name of a step, unique in its workflow. */
                 stepId: string;
                 /**
-                 * @description State of the step.
+                 * @description `given`: the result of an earlier step, in the test of a step.
                  * @enum {string}
                  */
-                status: "running" | "waiting" | "succeeded" | "failed" | "skipped" | "cancelled";
+                status: "running" | "waiting" | "succeeded" | "failed" | "skipped" | "cancelled" | "given";
                 /** @description Number of attempts so far. */
                 attempts: number;
                 /**
@@ -4518,10 +4522,10 @@ export interface components {
                     /** @description Name of a step, unique in its workflow. */
                     stepId: string;
                     /**
-                     * @description State of the item.
+                     * @description `given`: the result of an earlier step, in the test of a step.
                      * @enum {string}
                      */
-                    status: "running" | "waiting" | "succeeded" | "failed" | "skipped" | "cancelled";
+                    status: "running" | "waiting" | "succeeded" | "failed" | "skipped" | "cancelled" | "given";
                     /** @description Number of attempts so far. */
                     attempts: number;
                     /**
@@ -9544,10 +9548,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description Values of the version's configurable fields.
-                     * @default {}
-                     */
+                    /** @description Default: that of the run `fromRunId`, else an empty one. */
                     config?: {
                         [key: string]: unknown;
                     };
@@ -9560,6 +9561,19 @@ export interface operations {
                     };
                     /** @description Input of a manual trigger. Other triggers use it as the record of an event or the body of a call. */
                     input?: unknown;
+                    /** @description The only step to run. Default: all steps. */
+                    stepId?: string;
+                    /**
+                     * @description Results of steps before `stepId`, by their stepId, as expressions read them below `steps`.
+                     * @default {}
+                     */
+                    given?: {
+                        [key: string]: {
+                            [key: string]: unknown;
+                        };
+                    };
+                    /** @description A run of this workflow and user. The test of a step uses its results, and its trigger and configuration unless the body has them. */
+                    fromRunId?: string;
                 };
             };
         };

@@ -83,11 +83,26 @@ export interface JsonSchema {
   $defs?: Record<string, JsonSchema>;
 }
 
+/** A step as a definition has it. */
+export interface DefinedStep {
+  stepId: string;
+  connectorId?: string;
+  actionId?: string;
+  input?: Record<string, unknown>;
+  http?: { method?: string };
+  map?: string;
+  wait?: string;
+  when?: string;
+  forEach?: string;
+  onError?: unknown;
+}
+
 /** The members of a workflow's definition that the console reads. The API says nothing of its members. */
-interface Defined {
+export interface Defined {
   definition: {
     trigger?: { type: string; cron?: string; scope?: string };
-    steps?: { stepId: string; connectorId?: string; actionId?: string }[];
+    configurableFields?: JsonSchema;
+    steps?: DefinedStep[];
   };
 }
 

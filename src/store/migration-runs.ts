@@ -33,3 +33,8 @@ export async function runsOfAllWorkflows(tx: Tx): Promise<void> {
     .where('kind', '=', 'operator')
     .execute();
 }
+
+/** Adds the step that a run tests alone. */
+export async function testsOfSteps(tx: Tx): Promise<void> {
+  await tx.schema.alterTable('workflow_runs').addColumn('step_id', 'text').execute();
+}

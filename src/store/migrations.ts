@@ -29,7 +29,7 @@ import { namedKeys } from './migration-keys.ts';
 import { countedStates } from './migration-metrics.ts';
 import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
-import { runsOfAllWorkflows } from './migration-runs.ts';
+import { runsOfAllWorkflows, testsOfSteps } from './migration-runs.ts';
 import { attemptsOfExecutions, executionPayloads } from './migration-payloads.ts';
 import { programs } from './migration-programs.ts';
 import { policy } from './migration-policy.ts';
@@ -97,4 +97,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'programs', up: programs },
   { name: 'searches', up: searches },
   { name: 'undos', up: undos },
+  { name: 'tests of steps', up: testsOfSteps },
 ];

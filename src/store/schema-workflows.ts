@@ -55,6 +55,8 @@ export interface WorkflowTables {
     installation_id: string | null;
     user_id: string;
     version: number;
+    /** The only step of a run that tests a step; null for a run of all steps. */
+    step_id: string | null;
     /** The definition of a draft run, because the draft may be replaced during the run; null otherwise. */
     definition: string | null;
     status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
@@ -92,7 +94,8 @@ export interface WorkflowTables {
     position: number;
     item: number;
     step_id: string;
-    status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+    /** `given`: the result of an earlier step, in the test of a step. */
+    status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled' | 'given';
     attempts: Generated<number>;
     /** Part of the idempotency key; rises when a refused attempt is repeated. */
     generation: Generated<number>;

@@ -74,6 +74,7 @@ export function describeRun(row: RunRow) {
     installationId: row.installation_id,
     userId: row.user_id,
     version: row.version,
+    ...(row.step_id === null ? {} : { stepId: row.step_id }),
     status: row.status,
     trigger: row.trigger_type,
     createdAt: isoTime(row.created_at),

@@ -2,19 +2,16 @@ import type { Context } from './context.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { newOrderedId } from '../lib/ids.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
+import type { Json } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
-import { assertQueueNotFull, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
+import { assertQueueNotFull, beginRun, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './workflow-definition.ts';
 import { checkedInput } from './configurable-fields.ts';
-import { checkedConfig, definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
-import { chosenCredentials, idsOf } from './chosen-credentials.ts';
+import { definitionOf, requireInstallation, type InstallationKey } from './installations.ts';
 import { endLive } from './cancel-runs.ts';
-import { requireVersion } from './workflow-records.ts';
 import { requireRun, type RunKey } from './run-log.ts';
 
-type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
+export type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
 
 /** The starter of a run, for its record. */
 export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId' | 'dedupe' | 'request'>;
@@ -34,58 +31,15 @@ export async function startRun(
   await requireEnabled(context.db, row.environment, row.user_id);
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
-  const occasion = { ...starter, byHand: true, trigger: valueOf(trigger, input, context.clock.now()) };
+  const occasion = { ...starter, byHand: true, trigger: triggerValue(trigger, input, context.clock.now()) };
   await assertQueueNotFull(context.db, row);
   const { runId } = await beginRun(context.db, context, { installation: row, occasion });
   context.runs.wake();
   return runId;
 }
 
-/**
- * Queues a run of any version, usually a draft, without an installation.
- * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `forbidden` for a disabled user,
- * `invalid_request` by field, and those of chooseCredential().
- */
-export async function tryVersion(
-  context: RunsContext,
-  key: InstallationKey & { version: number },
-  request: Starter & { config: JsonObject; credentials: Record<string, string>; input?: Json | undefined },
-): Promise<string> {
-  const { db, clock } = context;
-  const { environment, workflowId, userId, version } = key;
-  const { definition } = await requireVersion(db, { environment, workflowId, version });
-  await requireEnabled(db, environment, userId);
-  const config = checkedConfig(definition, request.config);
-  const credentials = await chosenCredentials(db, context, {
-    owner: key,
-    definition,
-    named: request.credentials,
-  });
-  const runId = newOrderedId('run', clock.now());
-  const occasion = {
-    ...request,
-    byHand: true,
-    trigger: valueOf(definition.trigger, request.input, clock.now()),
-  };
-  await db
-    .insertInto('workflow_runs')
-    .values({
-      ...queuedRow(context, runId, { occasion, config }),
-      environment,
-      workflow_id: workflowId,
-      installation_id: null,
-      user_id: userId,
-      version,
-      definition: JSON.stringify(definition),
-      credentials: idsOf(credentials),
-    })
-    .execute();
-  context.runs.wake();
-  return runId;
-}
-
 /** Returns the value `trigger` of a run that a caller starts. */
-function valueOf(trigger: Trigger, input: Json | undefined, now: number): Occasion['trigger'] {
+export function triggerValue(trigger: Trigger, input: Json | undefined, now: number): Occasion['trigger'] {
   switch (trigger.type) {
     case 'manual':
       return { type: 'manual', input: checkedInput(trigger.inputSchema, input) };

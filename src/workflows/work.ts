@@ -42,9 +42,14 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
       config,
       user: { userId: user.userId, username: user.username, metadata: user.metadata },
     },
-    secrets: secretFields(definition.configurableFields).flatMap((name) => textsIn(config[name] ?? null)),
+    secrets: secretsIn(definition, config),
     rows: new Map(rows.map((row) => [row.position, row])),
   };
+}
+
+/** Returns the values of secret fields of a configuration. */
+export function secretsIn({ configurableFields }: Definition, config: JsonObject): string[] {
+  return secretFields(configurableFields).flatMap((name) => textsIn(config[name] ?? null));
 }
 
 /** Returns the error that stops a run before its next step, because its user is disabled or deleted. */

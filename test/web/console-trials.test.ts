@@ -13,12 +13,39 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { HAS_BROWSER } from '../support/web.ts';
 
-/* The playground with tools of a server. */
+/* The playground with tools of a server, and the test of one step of a workflow. */
 
 const SERVER = {
   name: 'Back office',
   toolMode: 'direct',
   restrictions: { connectors: { allowedIds: ['sandbox', 'everything'] }, confirm: ['destructive'] },
+};
+
+/** A workflow whose second step reads the first one. */
+const WORKFLOW = {
+  trigger: { type: 'manual' },
+  configurableFields: {
+    type: 'object',
+    properties: { recipient: { type: 'string', format: 'email', description: 'Who gets the message.' } },
+    required: ['recipient'],
+  },
+  steps: [
+    { stepId: 'products', connectorId: 'sandbox', actionId: 'list_products', input: { limit: 2 } },
+    {
+      stepId: 'notify',
+      connectorId: 'sandbox',
+      actionId: 'send_message',
+      input: { to: '=config.recipient', text: "='First: ' & steps.products.data[0].name" },
+    },
+    { stepId: 'pause', wait: 'P3D' },
+    {
+      stepId: 'each',
+      connectorId: 'sandbox',
+      actionId: 'get_product',
+      forEach: 'steps.products.data.id',
+      input: { productId: '=item' },
+    },
+  ],
 };
 
 describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
@@ -27,6 +54,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
   let browser: ConsoleBrowser;
   let seed: ConsoleSeed;
   let serverId: string;
+  let workflowId: string;
   let page: Page;
 
   beforeAll(async () => {
@@ -35,6 +63,10 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     seed = await seedConsole(service, receiver);
     const headers = { 'x-svc-userid': seed.userId };
     serverId = (await service.call('POST', '/api/servers', { headers, body: SERVER })).text('serverId');
+    const made = await service.call('POST', '/workflows', {
+      body: { name: 'Product news', definition: WORKFLOW },
+    });
+    workflowId = made.text('workflowId');
     browser = await startConsoleBrowser();
     page = await signedIn(service.developmentKey);
   });
@@ -144,7 +176,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
   });
 
   test('a key that may only look sees the tools and why it cannot call them', async () => {
-    const scopes = ['servers:read', 'users:read', 'executions:read', 'connectors:read', 'settings:read'];
+    const scopes = ['servers:read', 'users:read', 'executions:read', 'connectors:read', 'workflows:read'];
     const made = await service.call('POST', '/api/keys', { body: { name: 'looks on', scopes } });
     const other = await signedIn(made.text('key'));
     await go(tool('list_connectors_svc'), other);
@@ -155,7 +187,77 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
       body: { name: 'list_connectors_svc' },
     });
     expect([refused.status, refused.at('details.scope')]).toEqual([403, 'mcp:use']);
+    await go(`/workflows/${workflowId}/edit`, other);
+    await other.getByText('the scope workflows:run is missing', { exact: false }).waitFor();
     await other.context().close();
+  });
+
+  const openStep = async (stepId: string) => {
+    await go(`/workflows/${workflowId}/edit`);
+    await page.getByText('One step', { exact: true }).click();
+    await choose('User', /ada@northwind/);
+    await page.getByLabel('recipient').fill('ada@northwind.example');
+    await choose('Step', new RegExp(`^${stepId} `));
+  };
+  const stepResult = () => page.getByRole('region', { name: 'Result of the step' });
+
+  test('one step runs with a typed result, after a word about its effect', async () => {
+    await openStep('notify');
+    expect(await button('Run the step').isDisabled()).toBe(true);
+    await page.getByText('Enter the result of products', { exact: false }).waitFor();
+    await page.getByLabel('Result of products').fill('{"data": [{"name": "Typed lamp"}]}');
+    await page.getByText('The effect of this step is real', { exact: false }).waitFor();
+    await button('Run the step').click();
+    await page.getByRole('dialog').getByText('Its effect is real: write.', { exact: false }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
+    await stepResult().getByText('succeeded').waitFor();
+    expect(await stepResult().getByLabel('Input', { exact: true }).innerText()).toContain(
+      'First: Typed lamp',
+    );
+    expect(await stepResult().getByLabel('Output', { exact: true }).innerText()).toContain('msg_');
+    expect(await faults()).toEqual([]);
+    await stepResult().getByRole('link', { name: 'Show the run' }).click();
+    await page.getByText('none: a test of the step notify').waitFor();
+    await page.getByText('given', { exact: true }).waitFor();
+  });
+
+  test('one step uses the results of the last test run', async () => {
+    await openStep('products');
+    await button('Run the step').click();
+    await stepResult().getByText('succeeded').waitFor();
+    await choose('Step', /^each /);
+    await page.getByText('Only the first item runs', { exact: false }).waitFor();
+    await expect.poll(() => page.getByLabel('Result of products').inputValue()).toContain('"id": "prd_101"');
+    await button('Run the step').click();
+    await stepResult().getByText('Item 1:').waitFor();
+    expect(await stepResult().getByText('Item 2:').count()).toBe(0);
+    await choose('Step', /^pause /);
+    await page.getByText('The wait does not pass', { exact: false }).waitFor();
+    await button('Run the step').click();
+    await stepResult().getByText('"until"', { exact: false }).waitFor();
+  });
+
+  test('a wrong input is explained by the schema of the action', async () => {
+    await openStep('notify');
+    await page.getByLabel('Result of products').fill('{"data": []}');
+    await page.getByLabel('recipient').fill('not an address');
+    await button('Run the step').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
+    await page.getByRole('dialog').getByText('config.recipient', { exact: false }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it as it is' }).click();
+    await page.getByLabel('recipient').fill('ada@northwind.example');
+    await page.getByRole('textbox', { name: 'Trigger and steps, as JSON' }).fill(
+      JSON.stringify({
+        ...WORKFLOW,
+        steps: [{ ...WORKFLOW.steps[1], input: { to: '=config.recipient', text: '=steps.none' } }],
+      }).replace('steps.none', 'trigger.input.none'),
+    );
+    await button('Run the step').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
+    await stepResult().getByText('failed').waitFor();
+    await stepResult().getByText('The schema of Send message says').waitFor();
+    await stepResult().getByText('Text of the message.', { exact: false }).first().waitFor();
+    expect(await faults()).toEqual([]);
   });
 
   test('no page had an error or broke its policy', () => {

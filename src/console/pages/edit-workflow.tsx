@@ -1,20 +1,23 @@
 import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { IconArrowLeft, IconPlayerPlay, IconPlus } from '@tabler/icons-react';
+import { IconArrowLeft, IconPlus } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
-import type { ActionRecord, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import type { ActionRecord, Defined, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import { stepsIn } from '../defined-steps.ts';
 import { useAct } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { JsonField } from '../parts/json-field.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { ConnectorActionPicker, NO_ACTION, UserPicker } from '../parts/pickers.tsx';
+import { ConnectorActionPicker, NO_ACTION } from '../parts/pickers.tsx';
 import { Loading } from '../parts/records.tsx';
 import { useRest } from '../queries.ts';
-import { isObject, query, rest } from '../rest-client.ts';
+import { isObject, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
+import type { StoredDraft } from './draft-test.ts';
+import { TestDraft } from './test-draft.tsx';
 
-type Definition = Record<string, unknown>;
+type Definition = Defined['definition'];
 
 const EMPTY: Definition = { trigger: { type: 'manual' }, steps: [] };
 
@@ -37,19 +40,18 @@ function Editor({ workflow }: { workflow: WorkflowRecord | undefined }) {
   const [name, setName] = useState('');
   const [definition, setDefinition] = useState<Definition>(() => ({ ...(workflow?.definition ?? EMPTY) }));
   const [isFaulty, setFaulty] = useState(false);
-  const [userId, setUserId] = useState('');
+  const [workflowId, setWorkflowId] = useState(workflow?.workflowId);
   const mayWrite = useScope('workflows:write');
   const goTo = useNavigate();
-  const store = useAct((draft: boolean) => save({ workflow, name: name.trim(), definition, draft }));
-  const publish = () =>
-    store.mutate(false, { onSuccess: ({ workflowId }) => void goTo(`/workflows/${workflowId}`) });
-  const test = useAct(async () => {
-    const { workflowId, version } = await store.mutateAsync(true);
-    const path = `/workflows/${workflowId}/versions/${version}/try${query({ userId })}`;
-    const { runId } = await rest<{ runId: string }>(path, { method: 'POST', body: {} });
-    await goTo(`/workflows/${workflowId}/runs/${runId}`);
+  const store = useAct(async (draft: boolean) => {
+    const stored = await save({ workflowId, name: name.trim(), definition, draft });
+    // A second draft of a new workflow is a version of it.
+    setWorkflowId(stored.workflowId);
+    return stored;
   });
-  const canSave = mayWrite && !isFaulty && (workflow !== undefined || name.trim() !== '');
+  const publish = () =>
+    store.mutate(false, { onSuccess: (made) => void goTo(`/workflows/${made.workflowId}`) });
+  const canSave = mayWrite && !isFaulty && (workflowId !== undefined || name.trim() !== '');
   return (
     <Page
       title={workflow ? `Next version of ${workflow.name}` : 'New workflow'}
@@ -73,7 +75,7 @@ function Editor({ workflow }: { workflow: WorkflowRecord | undefined }) {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <Section title="Definition">
           <Stack>
-            {!workflow && (
+            {workflowId === undefined && (
               <TextInput
                 label="Name"
                 required
@@ -104,54 +106,32 @@ function Editor({ workflow }: { workflow: WorkflowRecord | undefined }) {
         </Section>
         <Stack gap="lg">
           <AddStep add={(step) => setDefinition(withStep(definition, step))} />
-          <Section title="Test it">
-            <Stack>
-              <Text size="sm">
-                Stores a draft and runs it once for a user. The steps are real: they act in the user’s
-                accounts.
-              </Text>
-              <UserPicker label="User" placeholder="Choose a user" value={userId} onChange={setUserId} />
-              {test.error && test.error !== store.error && (
-                <ErrorNotice error={test.error} title="The draft was not run" />
-              )}
-              <Group>
-                <Button
-                  variant="default"
-                  leftSection={<IconPlayerPlay size={16} aria-hidden />}
-                  disabled={!canSave || userId === ''}
-                  loading={test.isPending}
-                  onClick={() => test.mutate()}
-                >
-                  Run a draft
-                </Button>
-              </Group>
-            </Stack>
-          </Section>
+          <TestDraft
+            definition={definition}
+            workflowId={workflowId}
+            canStore={canSave}
+            storeError={store.error}
+            store={() => store.mutateAsync(true)}
+          />
         </Stack>
       </SimpleGrid>
     </Page>
   );
 }
 
-interface Saved {
-  workflowId: string;
-  version: number;
-}
-
 async function save({
-  workflow,
+  workflowId,
   name,
   definition,
   draft,
 }: {
-  workflow: WorkflowRecord | undefined;
+  workflowId: string | undefined;
   name: string;
   definition: Definition;
   draft: boolean;
-}): Promise<Saved> {
-  if (!workflow)
+}): Promise<StoredDraft> {
+  if (workflowId === undefined)
     return rest<WorkflowRecord>('/workflows', { method: 'POST', body: { name, definition, draft } });
-  const { workflowId } = workflow;
   const made = await rest<VersionRecord>(`/workflows/${workflowId}/versions`, {
     method: 'POST',
     body: { definition, draft },
@@ -221,8 +201,8 @@ function stepOf({ connectorId, actionId, inputSchema: { required = [] } }: Actio
 
 /** Adds a step at the end, under an id that no other step has. */
 function withStep(definition: Definition, step: Step): Definition {
-  const steps: unknown[] = Array.isArray(definition['steps']) ? definition['steps'] : [];
-  const taken = new Set(steps.map((one) => (isObject(one) ? one['stepId'] : undefined)));
+  const steps = stepsIn(definition);
+  const taken = new Set(steps.map((one) => one.stepId));
   let { stepId } = step;
   for (let at = 2; taken.has(stepId); at += 1) stepId = `${step.stepId}_${at}`;
   return { ...definition, steps: [...steps, { ...step, stepId }] };

@@ -1,10 +1,11 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import {
   IconArrowLeft,
   IconArrowRight,
   IconBan,
   IconCheck,
   IconClock,
+  IconCopy,
   IconPlayerPlay,
   IconX,
 } from '@tabler/icons-react';
@@ -12,9 +13,9 @@ import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { RunDetails, StepRecord, VersionRecord, WorkflowRecord } from '../api-types.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
-import { CodeBlock } from '../parts/code-block.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
+import { Fault, StepEnd, Value } from '../parts/run-step.tsx';
 import { timeOf } from '../parts/runs.tsx';
 import { StoryStep } from '../parts/story-step.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -104,11 +105,15 @@ export function RunPage() {
             <UserName userId={run.userId} />
           </dd>
           <dt>Installation</dt>
-          <dd>{run.installationId ? <Id value={run.installationId} /> : 'none: a test of a version'}</dd>
+          <dd>{run.installationId ? <Id value={run.installationId} /> : noInstallation(run)}</dd>
         </dl>
       </Section>
     </Page>
   );
+}
+
+function noInstallation({ stepId }: RunDetails): string {
+  return stepId === undefined ? 'none: a test of a version' : `none: a test of the step ${stepId}`;
 }
 
 function Acts({ run, path }: { run: RunDetails; path: string }) {
@@ -142,20 +147,6 @@ function failureOf(error: unknown): string {
   return typeof stepId === 'string' ? `The step ${stepId} failed` : 'The run failed';
 }
 
-function Fault({ error, title }: { error: unknown; title?: string }) {
-  const { code, error: sentence } = isObject(error) ? error : {};
-  return (
-    <Alert variant="light" color="red" {...(title === undefined ? {} : { title })} my={4}>
-      {typeof sentence === 'string' ? sentence : JSON.stringify(error)}
-      {typeof code === 'string' && (
-        <Text size="xs" mt={6} className="mono">
-          {code}
-        </Text>
-      )}
-    </Alert>
-  );
-}
-
 const MARKS = {
   running: { icon: <IconPlayerPlay size={16} />, color: 'gate' },
   waiting: { icon: <IconClock size={16} />, color: 'blue' },
@@ -163,6 +154,7 @@ const MARKS = {
   failed: { icon: <IconX size={16} />, color: 'red' },
   skipped: { icon: <IconArrowRight size={16} />, color: 'gray' },
   cancelled: { icon: <IconBan size={16} />, color: 'gray' },
+  given: { icon: <IconCopy size={16} />, color: 'gray' },
 };
 
 /** Returns the connector and action that a step calls, such as `shop.list_orders`. */
@@ -179,7 +171,7 @@ function Step({ step, action }: { step: StepRecord; action: string | undefined }
           {action}
         </Text>
       )}
-      <Result step={step} />
+      <StepEnd step={step} />
       {step.itemCounts && (
         <Text size="sm">
           {Object.entries(step.itemCounts)
@@ -198,38 +190,12 @@ function Step({ step, action }: { step: StepRecord; action: string | undefined }
                 <Text size="sm" fw={600} mt="xs">
                   Item {item.item + 1}
                 </Text>
-                <Result step={item} />
+                <StepEnd step={item} />
               </li>
             ))}
           </ol>
         </details>
       )}
     </StoryStep>
-  );
-}
-
-/** The end of a step, its error, and its input and output on demand. */
-function Result({ step }: { step: StepRecord }) {
-  return (
-    <>
-      <State value={step.status} />
-      {step.attempts > 1 && ` after ${some(step.attempts, 'attempt')}`}
-      {step.endedAt && step.status !== 'skipped' && `, in ${duration(timeOf(step))}`}
-      {step.error !== undefined && step.error !== null && <Fault error={step.error} />}
-      <Value label="Input" value={step.input} />
-      <Value label="Output" value={step.output} />
-    </>
-  );
-}
-
-function Value({ label, value }: { label: string; value: unknown }) {
-  if (value === undefined || value === null) return null;
-  return (
-    <details>
-      <summary>{label}</summary>
-      <div className="tall">
-        <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />
-      </div>
-    </details>
   );
 }

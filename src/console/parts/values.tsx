@@ -122,6 +122,7 @@ const STATES: Record<string, { color: string; text?: string }> = {
   dead: { color: 'red', text: 'given up' },
   waiting: { color: 'blue' },
   cancelled: { color: 'gray' },
+  given: { color: 'gray' },
   queued: { color: 'blue' },
   running: { color: 'gate' },
   expired: { color: 'gray' },

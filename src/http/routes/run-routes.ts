@@ -8,7 +8,8 @@ import { asObject, parseJson, type Json, type JsonObject } from '../../lib/json.
 import { assertQueueNotFull, beginRun } from '../../workflows/begin.ts';
 import { installationOfHook } from '../../workflows/installations.ts';
 import { describeRun, describeWholeRun, requireRun, type RunKey } from '../../workflows/run-log.ts';
-import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../../workflows/runs.ts';
+import { cancelRun, disabled, retryRun, startRun } from '../../workflows/runs.ts';
+import { tryVersion } from '../../workflows/try-version.ts';
 import { defineRoute } from '../server/route.ts';
 import { anyQuery, jsonObject } from '../server/shapes.ts';
 import {
@@ -93,21 +94,41 @@ export const tryVersionRoute = defineRoute({
   method: 'POST',
   path: '/workflows/{workflowId}/versions/{version}/try',
   operationId: 'tryWorkflowVersion',
-  summary: 'Test a version or draft without installing it',
-  description: "The steps are real: they act with the end user's accounts.",
+  summary: 'Test a version or draft, or one step of it',
+  description:
+    "The steps are real: they act with the end user's accounts. With `stepId` only that step runs, with the results of earlier " +
+    'steps from `fromRunId` and `given`. Its first failure ends the run, a for-each runs its first item, and a wait is ' +
+    'computed and does not pass.',
   scope: 'workflows:run',
   params: workflowParams.extend({ version: versionNumber }),
   query,
   body: z.strictObject({
-    config: jsonObject.default({}),
+    config: jsonObject
+      .optional()
+      .meta({ description: 'Default: that of the run `fromRunId`, else an empty one.' }),
     credentials: z.record(z.string(), z.string()).default({}),
     input,
+    stepId: z.string().max(64).optional().meta({ description: 'The only step to run. Default: all steps.' }),
+    given: z.record(z.string().max(64), jsonObject).default({}).meta({
+      description:
+        'Results of steps before `stepId`, by their stepId, as expressions read them below `steps`.',
+    }),
+    fromRunId: z
+      .string()
+      .max(64)
+      .optional()
+      .meta({
+        description:
+          'A run of this workflow and user. The test of a step uses its results, and its trigger and configuration ' +
+          'unless the body has them.',
+      }),
   }),
   success: started,
   errors: [
     'workflow_not_found',
     'workflow_version_not_found',
     'user_not_found',
+    'run_not_found',
     'forbidden',
     ...CREDENTIAL_ERRORS,
   ],

@@ -86,6 +86,7 @@ export const run = z
     installationId: z.string().nullable(),
     userId: z.string(),
     version: z.int(),
+    stepId: z.string().optional().meta({ description: 'The only step of the run, in the test of a step.' }),
     status: z.enum(RUN_STATUSES),
     trigger: z.enum(['event', 'schedule', 'manual', 'call']),
     createdAt: time,
@@ -98,7 +99,9 @@ export const run = z
 
 const step = z.object({
   stepId: z.string(),
-  status: z.enum(['running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled']),
+  status: z.enum(['running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled', 'given']).meta({
+    description: '`given`: the result of an earlier step, in the test of a step.',
+  }),
   attempts: z.int(),
   startedAt: time,
   endedAt: time.nullable(),
