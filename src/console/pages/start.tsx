@@ -67,9 +67,11 @@ export function Start() {
         )}
       </Section>
       {steps.length > 0 && failures}
-      <Section title="In this environment">
-        {overview.data ? <Numbers overview={overview.data} /> : <Loading rows={4} />}
-      </Section>
+      {!overview.isError && (
+        <Section title="In this environment">
+          {overview.data ? <Numbers overview={overview.data} /> : <Loading rows={4} />}
+        </Section>
+      )}
     </Page>
   );
 }
