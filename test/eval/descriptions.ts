@@ -1,7 +1,7 @@
 import { asObject } from '../../src/lib/json.ts';
-import { estimateTokens } from '../../src/lib/token-estimate.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService } from '../support/service.ts';
+import { listAll, tokensOf } from './listed-tools.ts';
 
 /*
  * npm run eval:descriptions: what models read of each shipped connector in direct mode. It starts a service and lists the
@@ -25,32 +25,27 @@ const actions = service.context.catalog.connectors('development').flatMap((one) 
 const connectors = new Map(actions.map(({ toolName, connectorId }) => [toolName, connectorId]));
 const rows: { [connectorId: string]: Row } = {};
 const words: number[] = [];
-let cursor: string | undefined;
-do {
-  const page = await client.listTools(cursor === undefined ? {} : { cursor });
-  for (const tool of page.tools) {
-    const connector = connectors.get(tool.name);
-    if (connector === undefined) continue;
-    const row = (rows[connector] ??= {
-      tools: 0,
-      short: 0,
-      members: 0,
-      undescribed: 0,
-      required: 0,
-      tokens: 0,
-    });
-    row.tools += 1;
-    row.short += (tool.description ?? '').length < SHORT ? 1 : 0;
-    row.tokens += estimateTokens(JSON.stringify(tool));
-    for (const { description, required } of membersOf(tool.inputSchema)) {
-      row.members += 1;
-      if (description !== undefined) words.push(description.split(/\s+/).length);
-      if (description === undefined) row.undescribed += 1;
-      if (description === undefined && required) row.required += 1;
-    }
+for (const tool of await listAll(client)) {
+  const connector = connectors.get(tool.name);
+  if (connector === undefined) continue;
+  const row = (rows[connector] ??= {
+    tools: 0,
+    short: 0,
+    members: 0,
+    undescribed: 0,
+    required: 0,
+    tokens: 0,
+  });
+  row.tools += 1;
+  row.short += (tool.description ?? '').length < SHORT ? 1 : 0;
+  row.tokens += tokensOf(tool);
+  for (const { description, required } of membersOf(tool.inputSchema)) {
+    row.members += 1;
+    if (description !== undefined) words.push(description.split(/\s+/).length);
+    if (description === undefined) row.undescribed += 1;
+    if (description === undefined && required) row.required += 1;
   }
-  cursor = page.nextCursor;
-} while (cursor !== undefined);
+}
 await client.close();
 
 console.table({ ...rows, all: Object.values(rows).reduce(sum) });

@@ -1,5 +1,4 @@
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
-import type { RpcAnswer } from './mcp.ts';
 
 /*
  * A model of the simplest kind: it corrects a refused call by the refusal alone. It takes the names, values and limits that the
@@ -12,8 +11,13 @@ export interface ModelCall {
   args: Json;
 }
 
+/** The answer to it: `result`, or `error` of JSON-RPC. */
+export interface ToolAnswer {
+  at(path: string): Json | undefined;
+}
+
 /** Returns whether a call was refused, by its tool or by JSON-RPC, or one of its batch was. */
-export function isRefused(answer: RpcAnswer): boolean {
+export function isRefused(answer: ToolAnswer): boolean {
   const results = [answer.at('result.structuredContent.results') ?? null].flat();
   return (
     answer.at('error') !== undefined ||
@@ -23,7 +27,7 @@ export function isRefused(answer: RpcAnswer): boolean {
 }
 
 /** Returns the call corrected by its refusal. `facts` are what the model knows of its task, by the name of a member. */
-export function corrected(call: ModelCall, refusal: RpcAnswer, facts: JsonObject): ModelCall {
+export function corrected(call: ModelCall, refusal: ToolAnswer, facts: JsonObject): ModelCall {
   const unknownTool = refusal.at('error.message');
   if (typeof unknownTool === 'string') return byMessage(call, unknownTool);
   const args = structuredClone(isJsonObject(call.args) ? call.args : {});
