@@ -120,6 +120,8 @@ export function readConfig(env: Environment = process.env) {
       maxBytes: readOr('GATEHOUSE_USER_FILES_MIB', (text) => integer(text, 1, 1_000_000)) * MIB,
     },
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
+    /** Address of the client metadata document that the operator hosts; undefined for the document of Gatehouse. */
+    clientMetadataUrl: read('GATEHOUSE_CLIENT_METADATA_URL', documentUrl, undefined),
     /** Delays between attempts of a delivery, in ms. */
     retrySchedule: readOr('GATEHOUSE_RETRY_SCHEDULE', retrySchedule),
     /** The shortest interval between two polls of a source, in seconds. */
@@ -289,6 +291,18 @@ function httpUrl(text: string): string {
     throw new Error(`must be an http:// or https:// address without query or fragment, got "${text}"`);
   }
   return text.replace(/\/+$/, '');
+}
+
+/** Reads a client id that is the address of a document (Client ID Metadata Document, section 3). */
+function documentUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isUsable =
+    url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
+  if (!isUsable || url.href !== text)
+    throw new Error(
+      `must be an https:// address with a path, such as https://example.com/gatehouse.json, got "${text}"`,
+    );
+  return text;
 }
 
 function databaseUrl(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {

@@ -130,8 +130,8 @@ export async function openContext(
       outbound,
       intervals,
       throttle: createThrottle(clock),
-      remoteSessions: createRemoteSessions(outbound, toStreams),
-      remoteServers: createRemoteServers(),
+      remoteSessions: createRemoteSessions(outbound, toStreams, clock),
+      remoteServers: createRemoteServers(clock),
       executions,
       circuits: createCircuits({ db, clock, log, telemetry }),
       executionSummaries: createExecutionSummaries({ db, clock }),
@@ -177,7 +177,7 @@ export async function openContext(
       },
     };
     // The callers read publicUrl of this same object, because it is final only when the server listens.
-    base.remoteSessions.watch((connector) => base.remoteServers.changed(connector));
+    base.remoteSessions.watch((connector, event) => base.remoteServers.noticed(connector, event));
     const known = Object.assign(base, { oidc: oidcOf(config, base, toIssuers) });
     return Object.assign(known, { callers: createCallers(known) });
   } catch (error) {

@@ -117,6 +117,11 @@ export const VARIABLES = {
     meaning:
       'JSON of the OpenID Connect provider by which people sign in to the [console](console.md#sign-in-with-openid-connect): `{"issuer", "clientId", "clientSecret", "roleClaim", "roles"}`. Default: none.',
   },
+  GATEHOUSE_CLIENT_METADATA_URL: {
+    group: 'Sign-in',
+    meaning:
+      '`https://` address of a [client metadata document](remote-mcp-servers.md#a-client-metadata-document-elsewhere) that you host where authorization servers can read it. It is the client id at those of remote MCP servers. Default: the document of Gatehouse, where `GATEHOUSE_PUBLIC_URL` begins with `https:`.',
+  },
   GATEHOUSE_RATE_LIMIT_MCP: {
     group: 'Limits',
     meaning: 'Requests of a caller to MCP endpoints per time, as `<requests>/<seconds>s`. `0` is off.',

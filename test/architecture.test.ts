@@ -154,7 +154,7 @@ const ALLOWED: Record<string, string[]> = {
 /** Packages that have one home. */
 const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^@modelcontextprotocol\/sdk\/server/, allowed: /^mcp\// },
-  { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/remote\// },
+  { package: /^@modelcontextprotocol\/client/, allowed: /^upstream\/remote\// },
   { package: /^express$/, allowed: /^(http\/|sandbox\/|lib\/express-errors\.ts)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
   { package: /^sax$/, allowed: /^lib\/xml\.ts$/ },

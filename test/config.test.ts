@@ -27,6 +27,14 @@ test.each([
   [{ GATEHOUSE_RATE_LIMIT_USERS: '0/60s' }, 'GATEHOUSE_RATE_LIMIT_USERS: must be <requests>/<seconds>s'],
   [{ GATEHOUSE_JWT_ISSUERS: '{' }, 'GATEHOUSE_JWT_ISSUERS: is not JSON'],
   [{ GATEHOUSE_JWT_ISSUERS: '[{"issuer":"x"}]' }, 'GATEHOUSE_JWT_ISSUERS: 0.jwksUrl'],
+  [
+    { GATEHOUSE_CLIENT_METADATA_URL: 'http://example.com/gatehouse.json' },
+    'GATEHOUSE_CLIENT_METADATA_URL: must be an https:// address with a path',
+  ],
+  [
+    { GATEHOUSE_CLIENT_METADATA_URL: 'https://example.com' },
+    'GATEHOUSE_CLIENT_METADATA_URL: must be an https:// address with a path',
+  ],
   [{ GATEHOUSE_SANDBOX: '1', HOST: '0.0.0.0' }, 'GATEHOUSE_SANDBOX: needs a loopback HOST'],
   [
     { GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', NODE_ENV: 'production' },

@@ -20,11 +20,22 @@ export const originsOf = memoByObject((file: ConnectorFile): readonly string[] =
 });
 
 /**
+ * Returns the places that a secret is bound to: the origins, and the token endpoint of a remote MCP server. One origin may
+ * hold several OAuth servers, and tokens and clients of one never go to another (MCP, Authorization Server Binding).
+ */
+const placesOf = memoByObject((file: ConnectorFile): readonly string[] => {
+  const endpoints = file.authentication.flatMap((scheme) =>
+    scheme.type === 'oauth2' ? [scheme.tokenUrl] : [],
+  );
+  return file.protocol === 'mcp' ? [...originsOf(file), ...endpoints] : originsOf(file);
+});
+
+/**
  * Returns the text that binds a secret to the origins of a custom connector. It is empty for a shipped one, whose file
  * only a release changes.
  */
 export function bindingOf({ custom, definition }: Pick<Connector, 'custom' | 'definition'>): string {
-  return custom ? JSON.stringify(originsOf(definition)) : '';
+  return custom ? JSON.stringify(placesOf(definition)) : '';
 }
 
 /**
@@ -37,7 +48,13 @@ export function keepsOrigins(
 ): boolean {
   if (binding === '') return !custom;
   const bound: unknown = JSON.parse(binding);
-  return Array.isArray(bound) && originsOf(definition).every((origin) => bound.includes(origin));
+  return Array.isArray(bound) && placesOf(definition).every((place) => bound.includes(place));
+}
+
+/** Returns whether only the sign-in of a connector is at another address than the one that a secret was bound to. */
+export function movedSignIn({ definition }: Pick<Connector, 'definition'>, binding: string): boolean {
+  const bound: unknown = binding === '' ? undefined : JSON.parse(binding);
+  return Array.isArray(bound) && definition.protocol === 'mcp' && bound.includes(originsOf(definition)[0]);
 }
 
 /**

@@ -164,6 +164,8 @@ function newEngine(options: Options = {}): Engine {
   addFormats.default(ajv);
   // An annotation for stored inputs and outputs (src/actions/redact.ts).
   ajv.addKeyword({ keyword: 'sensitive', schemaType: 'boolean' });
+  // The name of the header that repeats an argument since MCP 2026-07-28 (SEP-2243).
+  ajv.addKeyword({ keyword: 'x-mcp-header', schemaType: 'string' });
   // The expression of ajv-formats takes time that is quadratic in the text.
   ajv.addFormat('url', isUrl);
   // A file in `input`: its content arrives as an object, checked where it is read.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import { keepsOrigins, originsOf } from '../connectors/origins.ts';
+import { keepsOrigins, movedSignIn, originsOf } from '../connectors/origins.ts';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -116,12 +116,15 @@ export function assertOrigins(
 ): void {
   if (keepsOrigins(connector, credential.origins)) return;
   const { credentialId } = credential;
-  throw new GatehouseError(
-    'credential_invalid',
-    `The credential "${credentialId}" was made for another address than ${connector.name} has now. Connect the account ` +
-      'again, or restore the connector with its earlier address.',
-    { details: { reason: OTHER_ORIGIN, credentialId, origins: originsOf(connector.definition) } },
-  );
+  const { name } = connector;
+  const message = movedSignIn(connector, credential.origins)
+    ? `${name} now signs users in at another OAuth server than the one that gave the credential "${credentialId}". ` +
+      'Connect the account again.'
+    : `The credential "${credentialId}" was made for another address than ${name} has now. Connect the account ` +
+      'again, or restore the connector with its earlier address.';
+  throw new GatehouseError('credential_invalid', message, {
+    details: { reason: OTHER_ORIGIN, credentialId, origins: originsOf(connector.definition) },
+  });
 }
 
 /** Returns a credential that is not stored yet, for the probe. */

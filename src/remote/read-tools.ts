@@ -1,4 +1,5 @@
 import { compileConnector } from '../connectors/compile.ts';
+import { keepsOrigins } from '../connectors/origins.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import { toCredential } from '../credentials/credential.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
@@ -42,18 +43,28 @@ export async function readTools(
       scheme.type === 'none' ? undefined : unsavedCredential(connector, scheme, own),
     );
   }
-  const row = await context.db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('environment', '=', remote.key.environment)
-    .where('connector_id', '=', remote.key.connectorId)
-    .where('state', '=', 'active')
-    .orderBy('created_at')
-    .executeTakeFirst();
+  const row = await oldestAccount(context, connector, remote.key);
   if (!row) return undefined;
   return withFreshTokens(context, { connector, credential: toCredential(row) }, (fresh) =>
     listWith(context, connector, openCredential(context, connector, fresh)),
   );
+}
+
+/** Returns the oldest working credential that the server may get; one of an earlier address or OAuth server never is. */
+async function oldestAccount(
+  { db }: ReadContext,
+  connector: Connector,
+  { environment, connectorId }: Remote['key'],
+) {
+  const active = db
+    .selectFrom('credentials')
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .where('state', '=', 'active');
+  const bindings = await active.select('origins').distinct().execute();
+  const kept = bindings.map(({ origins }) => origins).filter((origins) => keepsOrigins(connector, origins));
+  if (kept.length === 0) return undefined;
+  return active.selectAll().where('origins', 'in', kept).orderBy('created_at').executeTakeFirst();
 }
 
 /** Returns the connector of a server without any tool, which can list the tools. */

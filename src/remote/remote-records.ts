@@ -1,5 +1,3 @@
-import { saveOAuthApp } from '../credentials/oauth-apps.ts';
-import type { OwnAddresses, RegisteredClient } from '../upstream/remote/discovery.ts';
 import { makeFromSource } from '../custom/make.ts';
 import { changeConnector, createConnector, requireStored, type Change } from '../custom/custom-records.ts';
 import { findNewest, type ConnectorKey, type Version } from '../custom/custom-rows.ts';
@@ -10,6 +8,7 @@ import type { Tx } from '../store/schema.ts';
 import type { Context } from './context.ts';
 import { readTools } from './read-tools.ts';
 import { findRemote, recordRead, saveRemote, type Remote } from './remote-rows.ts';
+import { followSignIn, ownAddresses, saveClient } from './sign-in.ts';
 import { split, type RemoteAuthentication, type RemoteSettings } from './remote-settings.ts';
 import { fileOfTools, type Report } from './tools-file.ts';
 
@@ -79,14 +78,22 @@ export async function readAgain(context: Context, key: ConnectorKey, caller: str
       'invalid_request',
       `The connector "${key.connectorId}" is not a remote MCP server. Send a document in "openapi", or change it with PUT.`,
     );
-  return update(context, remote, caller);
+  return update(context, remote, { caller });
 }
 
-/** Reads the tools of a server, and stores a new version if they changed. It also records a failure. */
-export async function update(context: Context, remote: Remote, caller: string): Promise<Imported> {
+/**
+ * Reads the tools of a server, and stores a version where they changed. A failure is recorded too. Without a working
+ * account it also looks whether users sign in elsewhere now; `mayLook` says whether it is time for that.
+ */
+export async function update(
+  context: Context,
+  remote: Remote,
+  { caller, mayLook = () => true }: { caller: string; mayLook?: (() => boolean) | undefined },
+): Promise<Imported> {
   const { key, settings, values } = remote;
   try {
     const listing = await readTools(context, remote);
+    if (listing === undefined && mayLook()) await followSignIn(context, remote, caller);
     const readAt = listing === undefined ? remote.readAt : context.clock.now();
     const { file, report } = await fileOfTools(settings, {
       ...(listing ?? { tools: [] }),
@@ -108,8 +115,10 @@ export async function update(context: Context, remote: Remote, caller: string): 
     const breaking = version === before.version ? [] : await breaksSince(context, key, before);
     return { connectorId: key.connectorId, version, report, pending: false, breaking };
   } catch (error) {
-    if (error instanceof GatehouseError)
+    if (error instanceof GatehouseError) {
+      if (mayLook()) await followSignIn(context, remote, caller);
       await recordRead(context, key, { error: error.message.slice(0, 500) });
+    }
     throw error;
   }
 }
@@ -160,30 +169,12 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
 /** Returns the form of the credentials, with the values of the operator or the client at the server's OAuth server. */
 async function resolved(context: Context, { connectorId, url, authentication }: RemoteServer) {
   if (authentication.type !== 'oauth2') return { ...split(authentication), client: undefined };
-  const { discover } = await import('../upstream/remote/discovery.ts');
-  const { server, client } = await discover(context.outbound, url, {
-    wanted: authentication.scopes,
-    own: ownAddresses(context, connectorId),
-  });
-  return { authentication: { type: 'oauth2' as const, server }, values: undefined, client };
-}
-
-/** Stores the client of Gatehouse at the OAuth server, once the connector exists. */
-async function saveClient(
-  context: Context,
-  key: ConnectorKey,
-  client: RegisteredClient | undefined,
-): Promise<void> {
-  if (client) await saveOAuthApp(context, key, client);
-}
-
-/** Returns the addresses that the sign-in of a connector uses. */
-function ownAddresses({ publicUrl }: Pick<Context, 'publicUrl'>, connectorId: string): OwnAddresses {
-  return {
-    publicUrl,
-    redirectUri: `${publicUrl}/oauth/callback/${connectorId}`,
-    clientMetadataUrl: `${publicUrl}/oauth/clients/${connectorId}`,
-  };
+  const { scopes } = authentication;
+  const { clientAt, findOAuthServer } = await import('../upstream/remote/discovery.ts');
+  const found = await findOAuthServer(context.outbound, url, scopes);
+  const { server, client } = await clientAt(context.outbound, found, ownAddresses(context, connectorId));
+  const oauth2 = { type: 'oauth2' as const, server, ...(scopes ? { scopes } : {}) };
+  return { authentication: oauth2, values: undefined, client };
 }
 
 /** Returns the day in the stored file, so that equal tools make an equal file. */
@@ -193,7 +184,7 @@ async function readOn({ db }: Pick<Context, 'db'>, key: ConnectorKey): Promise<s
 }
 
 /** Returns the metadata document of Gatehouse as the OAuth client of a connector. */
-export async function clientDocument(context: Pick<Context, 'publicUrl'>, connectorId: string) {
+export async function clientDocument(context: Pick<Context, 'publicUrl' | 'config'>, connectorId: string) {
   const { clientMetadata } = await import('../upstream/remote/discovery.ts');
   const own = ownAddresses(context, connectorId);
   return { client_id: own.clientMetadataUrl, ...clientMetadata(own) };

@@ -48,7 +48,8 @@ export const remoteSettings = z.object({
     z.object({ type: z.literal('none') }),
     z.object({ type: z.literal('bearer') }),
     z.object({ type: z.literal('headers'), names: z.array(z.string()) }),
-    z.object({ type: z.literal('oauth2'), server: oauthServer }),
+    // `scopes`: those that the operator named, which count at every OAuth server.
+    z.object({ type: z.literal('oauth2'), server: oauthServer, scopes: z.array(z.string()).optional() }),
   ]),
 });
 export type RemoteSettings = z.infer<typeof remoteSettings>;

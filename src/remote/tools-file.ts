@@ -204,7 +204,7 @@ function actionIdOf(name: string, taken: ReadonlySet<string>): string {
 }
 
 /** Returns the schemes of credentials in the form of a connector file. */
-function schemesOf({ authentication }: RemoteSettings): Json[] {
+export function schemesOf({ authentication }: Pick<RemoteSettings, 'authentication'>): Json[] {
   if (authentication.type === 'oauth2') return [signIn(authentication.server)];
   if (authentication.type !== 'headers') return [{ type: authentication.type }];
   const fields = authentication.names.map((name, index): [string, string] => [`header${index + 1}`, name]);

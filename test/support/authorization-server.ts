@@ -2,9 +2,16 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-/** An OAuth server that registers every client and signs in the same person, with JWTs for the requested resource. */
+/**
+ * An OAuth server that registers every client and signs in the same person, with JWTs for the requested resource. Below
+ * `/tenant1`, `/tenant2` and so on it is another issuer of the same origin.
+ */
 export interface AuthorizationServer extends AsyncDisposable {
   issuer: string;
+  /** Whether its metadata say that it reads the metadata documents of clients. */
+  readsDocuments: boolean;
+  /** The path of each request for a client or a token, with the client id. */
+  readonly asked: { path: string; clientId: string | null }[];
   /** Returns a token for an audience, without a browser. */
   token(audience: string, subject?: string, expires?: string): Promise<string>;
 }
@@ -13,8 +20,8 @@ export async function startAuthorizationServer(username: string): Promise<Author
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
   const codes = new Map<string, { challenge: string; resource: string }>();
-  let issuer = '';
-  const token = (audience: string, subject = username, expires = '5m') =>
+  let origin = '';
+  const token = (audience: string, subject = username, expires = '5m', issuer = origin) =>
     new SignJWT({})
       .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
       .setIssuer(issuer)
@@ -25,7 +32,9 @@ export async function startAuthorizationServer(username: string): Promise<Author
       .sign(privateKey);
 
   const server = createServer(async (req, res) => {
-    const url = new URL(req.url ?? '/', issuer);
+    const url = new URL(req.url ?? '/', origin);
+    const [tenant = ''] = /\/tenant\d/.exec(url.pathname) ?? [];
+    const issuer = origin + tenant;
     let body = '';
     for await (const chunk of req) body += String(chunk);
     const form = new URLSearchParams(body);
@@ -33,7 +42,7 @@ export async function startAuthorizationServer(username: string): Promise<Author
       res.writeHead(status, { 'content-type': 'application/json' });
       res.end(JSON.stringify(value));
     };
-    switch (`${req.method} ${url.pathname}`) {
+    switch (`${req.method} ${url.pathname.replace(tenant, '')}`) {
       case 'GET /.well-known/oauth-authorization-server':
         return json(200, {
           issuer,
@@ -43,11 +52,13 @@ export async function startAuthorizationServer(username: string): Promise<Author
           response_types_supported: ['code'],
           code_challenge_methods_supported: ['S256'],
           token_endpoint_auth_methods_supported: ['none'],
+          client_id_metadata_document_supported: made.readsDocuments,
         });
       case 'GET /jwks':
         return json(200, { keys: [jwk] });
       case 'POST /register':
-        return json(201, { ...JSON.parse(body), client_id: 'client' });
+        made.asked.push({ path: url.pathname, clientId: null });
+        return json(201, { ...JSON.parse(body), client_id: `client${tenant}` });
       case 'GET /authorize': {
         const code = randomUUID();
         const { searchParams: asked } = url;
@@ -63,13 +74,14 @@ export async function startAuthorizationServer(username: string): Promise<Author
         return res.end();
       }
       case 'POST /token': {
+        made.asked.push({ path: url.pathname, clientId: form.get('client_id') });
         const known = codes.get(form.get('code') ?? '');
         const proof = createHash('sha256')
           .update(form.get('code_verifier') ?? '')
           .digest('base64url');
         if (!known || known.challenge !== proof) return json(400, { error: 'invalid_grant' });
         return json(200, {
-          access_token: await token(known.resource),
+          access_token: await token(known.resource, username, '5m', issuer),
           token_type: 'Bearer',
           expires_in: 300,
         });
@@ -81,13 +93,16 @@ export async function startAuthorizationServer(username: string): Promise<Author
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  issuer = `http://127.0.0.1:${address.port}`;
-  return {
-    issuer,
+  origin = `http://127.0.0.1:${address.port}`;
+  const made: AuthorizationServer = {
+    issuer: origin,
+    readsDocuments: false,
+    asked: [],
     token,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return made;
 }

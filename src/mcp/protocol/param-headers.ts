@@ -11,10 +11,12 @@ import { memoByObject } from '../../lib/memo.ts';
  */
 
 /**
- * Compares the headers of parameters with the arguments.
+ * Compares the headers of parameters with the arguments. Headers of a remote tool are between Gatehouse and its server:
+ * clients get its schema without them, because some model APIs reject unknown keywords.
  * @throws GatehouseError `header_mismatch` when a header is missing or differs from its argument.
  */
 export function checkParamHeaders(req: IncomingMessage, action: Action, args: JsonObject): void {
+  if (action.definition.mcp) return;
   for (const [parameter, header] of repeatedIn(action)) {
     const value = args[parameter];
     if (value === undefined || value === null) {

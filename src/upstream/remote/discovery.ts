@@ -1,15 +1,13 @@
 import {
+  checkResourceAllowed,
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
   registerClient,
-} from '@modelcontextprotocol/sdk/client/auth.js';
-import { checkResourceAllowed } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
-import type {
-  AuthorizationServerMetadata,
-  OAuthProtectedResourceMetadata,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+  type AuthorizationServerMetadata,
+  type FetchLike,
+  type OAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -36,31 +34,40 @@ export interface OwnAddresses {
   clientMetadataUrl: string;
 }
 
+/** The OAuth server of a remote MCP server, as its metadata describe it now. */
+export interface FoundServer {
+  metadata: AuthorizationServerMetadata;
+  server: Omit<OAuthServer, 'clientAuthentication'>;
+  /** Whether the resource names it. Otherwise the resource has no metadata, as before MCP 2025-06-18. */
+  isNamed: boolean;
+}
+
 /**
- * Finds the OAuth server of a remote MCP server, and a client of it. `client` is undefined when the server neither reads
- * metadata documents nor registers clients; the operator then registers one.
+ * Finds the OAuth server of a remote MCP server.
  * @throws GatehouseError `upstream_failed` with `details.reason: "oauth_discovery"`
  */
-export async function discover(
+export async function findOAuthServer(
   outbound: Pick<Outbound, 'stream'>,
   url: string,
-  { wanted, own }: { wanted: readonly string[] | undefined; own: OwnAddresses },
-): Promise<{ server: OAuthServer; client: RegisteredClient | undefined }> {
+  wanted: readonly string[] | undefined,
+): Promise<FoundServer> {
   const fetchFn = plainFetch(outbound);
-  try {
+  return translated(async () => {
     const challenge = await challengeOf(fetchFn, url);
     const resource = await resourceOf(fetchFn, url, challenge.resourceMetadataUrl);
     if (!checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource }))
       throw failed(`its metadata are for another resource, ${resource.resource.slice(0, 200)}`);
     const [address] = resource.authorization_servers ?? [];
     if (address === undefined) throw failed('its metadata name no authorization server');
-    const published = await discoverAuthorizationServerMetadata(address, { fetchFn });
+    // assertUsable() compares the issuer.
+    const options = { fetchFn, skipIssuerValidation: true };
+    const published = await discoverAuthorizationServerMetadata(address, options);
     const metadata = published ?? (resource.isOlder ? usualEndpoints(address) : undefined);
     if (!metadata) throw failed('its authorization server has no metadata');
     assertUsable(metadata, address, resource.isOlder === true);
     const more = extras.parse(metadata);
     const scopes = wanted ?? challenge.scope?.split(' ') ?? resource.scopes_supported ?? [];
-    const found = {
+    const server = {
       resource: resource.resource,
       issuer: metadata.issuer,
       authorizeUrl: metadata.authorization_endpoint,
@@ -69,7 +76,26 @@ export async function discover(
       scopes: [...scopes],
       namesIssuer: more.authorization_response_iss_parameter_supported,
     };
-    return await withClient(fetchFn, metadata, { found, own });
+    return { metadata, server, isNamed: resource.isOlder !== true };
+  });
+}
+
+/**
+ * Returns the client of Gatehouse at an OAuth server: its metadata document where the server reads it, else a newly
+ * registered one (RFC 7591). `client` is undefined when the server has neither; the operator then registers one.
+ * @throws GatehouseError `upstream_failed` with `details.reason: "oauth_discovery"`
+ */
+export async function clientAt(
+  outbound: Pick<Outbound, 'stream'>,
+  found: FoundServer,
+  own: OwnAddresses,
+): Promise<{ server: OAuthServer; client: RegisteredClient | undefined }> {
+  return translated(() => withClient(plainFetch(outbound), found, own));
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     throw failed('its metadata cannot be read', error);
@@ -119,11 +145,10 @@ const extras = z.looseObject({
   client_id_metadata_document_supported: z.boolean().catch(false),
 });
 
-/** Uses the metadata document where the server reads it, else registers a client (RFC 7591). */
 async function withClient(
   fetchFn: FetchLike,
-  metadata: AuthorizationServerMetadata,
-  { found, own }: { found: Omit<OAuthServer, 'clientAuthentication'>; own: OwnAddresses },
+  { metadata, server: found }: FoundServer,
+  own: OwnAddresses,
 ): Promise<{ server: OAuthServer; client: RegisteredClient | undefined }> {
   const reads = extras.parse(metadata).client_id_metadata_document_supported;
   if (reads && own.clientMetadataUrl.startsWith('https:'))

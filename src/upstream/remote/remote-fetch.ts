@@ -1,18 +1,28 @@
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import { MINUTE } from '../../lib/clock.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
 
 /** The limit of one answer, all its messages together. */
 const MAX_ANSWER_BYTES = 10 * MIB;
-/** The limit of a standing stream. A server that reports changes all the time reaches it in seconds. */
-const MAX_STANDING_BYTES = MIB;
-/** The longest life of a standing stream, because a connection may break without an error. */
-const STANDING_MS = 30 * MINUTE;
+/**
+ * The limits of a standing stream: its life, because a connection may break without an error, and its size. A server that
+ * reports changes all the time reaches it in seconds.
+ */
+const STANDING = { timeoutMs: 30 * MINUTE, maxBytes: MIB };
 /** Bytes of a refusal that are read for its message. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** How long the transport may take to read the last event of a stream that has ended. */
 const LAST_EVENT_MS = 250;
+/** The first version without sessions. */
+const STATELESS = '2026-07-28';
+/** Statuses by which a server refuses the caller, whatever the request is. */
+const REFUSES_CALLER = new Set([401, 403, 429]);
+/** Statuses with which a server of MCP 2026-07-28 sends an error of JSON-RPC. */
+const RPC_ERRORS = new Set([400, 404]);
+/** The code of an error that names the versions of a server (MCP 2026-07-28). */
+const OTHER_VERSION = -32_022;
 /** Statuses whose response has no body (RFC 9110 section 6.4.1). The class Response rejects a body for them. */
 const BODILESS = new Set([204, 205, 304]);
 
@@ -20,16 +30,16 @@ const BODILESS = new Set([204, 205, 304]);
 export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox'> {
   /** Headers of the call: its credential, those of the file, its trace. Lower-case names. */
   headers: Record<string, string>;
+  /** Whether the session finds the version of the server. An older one may answer anything to that. */
+  isOpening: boolean;
   /** Called when the stream of an answer ends and the server cannot continue it. */
   streamEnded(): void;
   /** The standing stream of a session that follows a resource; other sessions open none. */
-  standing?: Standing | undefined;
+  followed?: Standing | undefined;
 }
 
-/** The stream on which a server reports changes. */
+/** The stream on which a server with sessions reports changes. */
 export interface Standing {
-  /** A connection with its own sockets, because an open stream occupies one. */
-  outbound: Pick<Outbound, 'stream'>;
   /** Called when the stream is open, or with the reason why it is not. */
   onOpen(failure?: unknown): void;
   onEnd(): void;
@@ -60,17 +70,26 @@ export class SessionGone extends Error {
   override readonly name = 'SessionGone';
 }
 
+/** The connections to a server: one for calls, one for standing streams. */
+export interface Ways {
+  calls: Pick<Outbound, 'stream'>;
+  /** A connection with its own sockets, because an open stream occupies one. */
+  standing: Pick<Outbound, 'stream'>;
+}
+
 /**
  * Returns the fetch() of the SDK's transport. Requests pass the guard of outgoing calls, and carry the headers of the
- * call that is under way. Only a session that follows a resource opens a standing stream, because the stream holds a
- * socket.
+ * call that is under way. A server with sessions gets a standing stream only for a followed resource, because the stream
+ * holds a socket.
  */
-export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Under): FetchLike {
+export function remoteFetch({ calls, standing }: Ways, under: () => Under): FetchLike {
   return async (url, init = {}) => {
-    const { timeoutMs, allowSandbox, headers: own, streamEnded, standing } = under();
+    const { timeoutMs, allowSandbox, headers: own, isOpening, streamEnded, followed } = under();
     const method = init.method ?? 'GET';
-    const headers = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
-    const request = {
+    const headers: Record<string, string> = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
+    const isStateless = (headers['mcp-protocol-version'] ?? '') >= STATELESS;
+    const isListening = headers['mcp-method'] === 'subscriptions/listen';
+    const request: OutboundRequest = {
       method,
       url: String(url),
       headers,
@@ -79,36 +98,91 @@ export function remoteFetch(outbound: Pick<Outbound, 'stream'>, under: () => Und
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
       maxBytes: MAX_ANSWER_BYTES,
+      ...(isListening ? STANDING : {}),
     };
-    if (method === 'GET' && headers['last-event-id'] === undefined)
-      return standing ? openStanding(standing, request) : new Response(null, { status: 405 });
-    const answer = await outbound.stream(request);
-    const { status, body } = answer;
-    if (method === 'POST' && status >= 400) {
-      const text = await beginningOf(body);
-      if (status === 404 && headers['mcp-session-id'] !== undefined) throw new SessionGone();
-      throw new RefusedByServer(answer, text);
-    }
-    const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
-    return toResponse(isStream ? { ...answer, body: untilEnd(body, streamEnded) } : answer);
+    if (method === 'GET' && (isStateless || headers['last-event-id'] === undefined))
+      return followed && !isStateless
+        ? openStanding(standing, followed, request)
+        : new Response(null, { status: 405 });
+    const answer = await (isListening ? standing : calls).stream(request);
+    if (method === 'POST' && isStateless && isOpening) return versionAnswer(answer);
+    if (method === 'POST' && answer.status >= 400) return refusal(answer, { headers, isStateless });
+    const isStream = isEventStream(answer) && !isListening;
+    const body = isStream ? untilEnd(answer.body, { isStateless, streamEnded }) : answer.body;
+    return toResponse({ ...answer, body });
   };
 }
 
-async function openStanding(standing: Standing, request: OutboundRequest): Promise<Response> {
-  const limits = { timeoutMs: STANDING_MS, maxBytes: MAX_STANDING_BYTES };
+function isEventStream({ headers }: OutboundStream): boolean {
+  return headers['content-type']?.startsWith('text/event-stream') ?? false;
+}
+
+/**
+ * Returns the answer to the question for the versions of a server. An answer that is not one of MCP 2026-07-28 becomes
+ * a refusal, after which the SDK tries the older versions.
+ * @throws RefusedByServer when the server refuses the caller
+ */
+async function versionAnswer(answer: OutboundStream): Promise<Response> {
+  const { status, headers } = answer;
+  if (status === 200 && isEventStream(answer)) return toResponse(answer);
+  const text = await textOf(answer.body);
+  if (REFUSES_CALLER.has(status)) throw new RefusedByServer(answer, text.slice(0, MAX_REFUSAL_BYTES));
+  const isAnswer = status < 500 && rpcAnswer.safeParse(parsed(text)).success;
+  return new Response(text, { status: isAnswer ? status : 404, headers });
+}
+
+/**
+ * Returns the answer for a request that a server refused: an error of JSON-RPC with a status of its own, as since MCP
+ * 2026-07-28.
+ * @throws RefusedByServer, SessionGone
+ */
+async function refusal(
+  answer: OutboundStream,
+  { headers, isStateless }: { headers: Record<string, string>; isStateless: boolean },
+): Promise<Response> {
+  const { status } = answer;
+  const text = await beginningOf(answer.body);
+  const error = rpcError.safeParse(parsed(text));
+  const isOtherVersion = error.success && error.data.error.code === OTHER_VERSION;
+  if (headers['mcp-session-id'] !== undefined && (status === 404 || isOtherVersion)) throw new SessionGone();
+  if (isStateless && RPC_ERRORS.has(status) && error.success)
+    return new Response(text, { status: 200, headers: { 'content-type': 'application/json' } });
+  throw new RefusedByServer(answer, text);
+}
+
+const id = z.union([z.string(), z.number()]);
+const rpcError = z.looseObject({ jsonrpc: z.literal('2.0'), id, error: z.looseObject({ code: z.number() }) });
+const rpcAnswer = z.union([
+  rpcError,
+  z.looseObject({ jsonrpc: z.literal('2.0'), id, result: z.looseObject({}) }),
+]);
+
+function parsed(text: string): unknown {
   try {
-    const answer = await standing.outbound.stream({ ...request, ...limits });
-    const { status, headers, body } = answer;
-    if (status === 200 && headers['content-type']?.startsWith('text/event-stream')) {
-      standing.onOpen();
-      return await toResponse({ ...answer, body: reportingEnd(body, () => standing.onEnd()) });
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function openStanding(
+  outbound: Ways['standing'],
+  { onOpen, onEnd }: Standing,
+  request: OutboundRequest,
+): Promise<Response> {
+  try {
+    const answer = await outbound.stream({ ...request, ...STANDING });
+    const { status, body } = answer;
+    if (status === 200 && isEventStream(answer)) {
+      onOpen();
+      return await toResponse({ ...answer, body: reportingEnd(body, onEnd) });
     }
-    const refusal = new RefusedByServer(answer, await beginningOf(body));
+    const refused = new RefusedByServer(answer, await beginningOf(body));
     const isMissing = status < 400 || status === 404 || status === 405;
-    standing.onOpen(isMissing ? new ChangesNotReported('There is no standing stream.') : refusal);
+    onOpen(isMissing ? new ChangesNotReported('There is no standing stream.') : refused);
     return new Response(null, { status: 405 });
   } catch (error) {
-    standing.onOpen(error);
+    onOpen(error);
     throw error;
   }
 }
@@ -128,17 +202,29 @@ export async function toResponse({ status, headers, body }: OutboundStream): Pro
   return new Response(null, { status, headers });
 }
 
-/** Yields the chunks of an event stream. Reports its end if no event had an id, because the client then cannot resume it. */
-async function* untilEnd(body: AsyncIterable<Buffer>, ended: () => void): AsyncGenerator<Buffer> {
+/**
+ * Passes the chunks of an event stream on. Reports an end that no event id allows to continue from. Since MCP 2026-07-28
+ * none does.
+ */
+async function* untilEnd(
+  body: AsyncIterable<Buffer>,
+  { isStateless, streamEnded }: { isStateless: boolean; streamEnded: () => void },
+): AsyncGenerator<Buffer> {
   let canContinue = false;
   try {
     for await (const chunk of body) {
-      canContinue ||= /(?:^|\n)id:/.test(chunk.toString('latin1'));
+      canContinue ||= !isStateless && /(?:^|\n)id:/.test(chunk.toString('latin1'));
       yield chunk;
     }
   } finally {
-    if (!canContinue) setTimeout(ended, LAST_EVENT_MS).unref();
+    if (!canContinue) setTimeout(streamEnded, LAST_EVENT_MS).unref();
   }
+}
+
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {

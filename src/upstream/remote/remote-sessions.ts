@@ -1,13 +1,12 @@
 import type { Connector } from '../../connectors/catalog.ts';
-import { MINUTE } from '../../lib/clock.ts';
-import type { Outbound } from '../../lib/outbound.ts';
-import { SessionGone } from './remote-fetch.ts';
-import type { RemoteSession, Served, Ways } from './session.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
+import { createIdleSessions } from './idle-sessions.ts';
+import { createKnownVersions, type KnownVersions } from './known-versions.ts';
+import { RefusedByServer, SessionGone, type Ways } from './remote-fetch.ts';
+import type { RemoteSession, Served } from './session.ts';
 
-/** How long an unused session stays open. */
-const IDLE_MS = MINUTE;
-/** Unused sessions of this process. Beyond this number, the least recently used one is closed. */
-const MAX_IDLE = 500;
+/** Statuses with which servers refuse a version of MCP. */
+const REFUSES_VERSION = new Set([400, 404, 405]);
 
 /** A call that needs a session. */
 export interface Wanted extends Omit<Served, 'onToolsChanged'> {
@@ -17,96 +16,85 @@ export interface Wanted extends Omit<Served, 'onToolsChanged'> {
   key: string | undefined;
 }
 
+export type RemoteEvent = 'tools' | 'refused';
+
 /** Sessions with remote MCP servers. */
 export interface RemoteSessions {
   /** Runs `work` with an idle session of the key, or else a new one. Closes the session if the work fails. */
   use<T>(wanted: Wanted, work: (session: RemoteSession) => Promise<T>): Promise<T>;
   /** Subscribes to the followed resource in a separate session, which ends when the signal of the call is aborted. */
   follow(wanted: Wanted & { followed: NonNullable<Served['followed']> }): Promise<void>;
-  /** Reports the connectors whose server said that its tools changed. */
-  watch(listener: (connector: Connector) => void): void;
+  /** Reports connectors whose tools changed at the server, and those whose server refused an account. */
+  watch(listener: (connector: Connector, event: RemoteEvent) => void): void;
   close(): Promise<void>;
-}
-
-interface Idle {
-  key: string;
-  session: RemoteSession;
-  timer: NodeJS.Timeout;
 }
 
 /** Creates the sessions. `standing` has the sockets of standing streams. */
 export function createRemoteSessions(
-  calls: Pick<Outbound, 'stream'>,
+  calls: Ways['calls'],
   standing: Ways['standing'] = calls,
+  clock: Clock = systemClock,
 ): RemoteSessions {
-  let idle: Idle[] = [];
-  let listener: ((connector: Connector) => void) | undefined;
+  let listener: ((connector: Connector, event: RemoteEvent) => void) | undefined;
+  const report = (connector: Connector, event: RemoteEvent): void => listener?.(connector, event);
+  const versions = createKnownVersions(clock);
   const closing = new Set<Promise<void>>();
-  /** Sessions for a followed resource that are being opened. close() waits for them, because each ends as soon as it is open. */
-  const opening = new Set<Promise<void>>();
-
   const end = (session: RemoteSession): void => {
     const closed = session.close();
     closing.add(closed);
     void closed.finally(() => closing.delete(closed));
   };
-  const remove = (one: Idle): RemoteSession => {
-    clearTimeout(one.timer);
-    idle = idle.filter((other) => other !== one);
-    return one.session;
+  const noteFailure = (wanted: Wanted, error: unknown): void => {
+    if (!(error instanceof RefusedByServer)) return;
+    versions.forget(wanted);
+    if (error.status === 401) report(wanted.connector, 'refused');
   };
-  const take = (key: string | undefined): RemoteSession | undefined => {
-    const found = key === undefined ? undefined : idle.findLast((one) => one.key === key);
-    return found && remove(found);
-  };
-  const release = (key: string | undefined, session: RemoteSession): void => {
-    if (key === undefined) return end(session);
-    const one: Idle = { key, session, timer: setTimeout(() => end(remove(one)), IDLE_MS) };
-    one.timer.unref();
-    idle.push(one);
-    const [oldest] = idle;
-    if (idle.length > MAX_IDLE && oldest) end(remove(oldest));
-  };
-  /** The client of the SDK is loaded with the first session, because a start should not wait for it. */
-  const begin = async (url: string, served: Served): Promise<RemoteSession> => {
-    const { RemoteSession: Session } = await import('./session.ts');
-    return new Session({ calls, standing }, url, served);
-  };
+  const servedBy = ({ connector, url: _url, key: _key, ...rest }: Wanted): Served => ({
+    ...rest,
+    onToolsChanged: () => report(connector, 'tools'),
+  });
+  const open = createOpener({ calls, standing }, { versions, end });
+  const idle = createIdleSessions(end);
+  const watchTools = createToolWatch();
+  /** Sessions for a followed resource that are being opened. close() waits for them, because each ends as soon as it is open. */
+  const opening = new Set<Promise<void>>();
+
   const lend = async <T>(
-    { key, url, connector, ...rest }: Wanted,
+    wanted: Wanted,
     known: RemoteSession | undefined,
     work: (session: RemoteSession) => Promise<T>,
   ): Promise<T> => {
-    const served: Served = { ...rest, onToolsChanged: () => listener?.(connector) };
-    const session = known ?? (await begin(url, served));
+    let session = known;
     try {
-      if (known) session.serve(served);
-      else await session.open();
+      if (session) session.serve(servedBy(wanted));
+      else {
+        session = await open(wanted, servedBy(wanted));
+        watchTools(wanted, session);
+      }
       const result = await work(session);
-      release(key, session);
+      idle.release(wanted.key, session);
       return result;
     } catch (error) {
-      end(session);
+      if (session) end(session);
+      noteFailure(wanted, error);
       throw error;
     }
   };
-
-  const follow: RemoteSessions['follow'] = async ({ connector, url, ...rest }) => {
-    const session = await begin(url, { ...rest, onToolsChanged: () => listener?.(connector) });
+  const follow = async (wanted: Parameters<RemoteSessions['follow']>[0]): Promise<void> => {
+    const session = await open(wanted, servedBy(wanted));
     try {
-      await session.open();
-      await session.subscribe(rest.followed);
-      rest.signal?.throwIfAborted();
+      await session.subscribe(wanted.followed);
+      wanted.signal?.throwIfAborted();
     } catch (error) {
       end(session);
       throw error;
     }
-    rest.signal?.addEventListener('abort', () => end(session), { once: true });
+    wanted.signal?.addEventListener('abort', () => end(session), { once: true });
   };
 
   return {
     async use(wanted, work) {
-      const known = take(wanted.key);
+      const known = idle.take(wanted.key);
       try {
         return await lend(wanted, known, work);
       } catch (error) {
@@ -126,9 +114,60 @@ export function createRemoteSessions(
     },
     watch: (given) => void (listener = given),
     async close() {
-      for (const one of idle) end(remove(one));
+      idle.close();
       await Promise.allSettled(opening);
       await Promise.all(closing);
     },
+  };
+}
+
+/** Returns the function that opens a session with the version of MCP that its server speaks. */
+function createOpener(
+  ways: Ways,
+  { versions, end }: { versions: KnownVersions; end: (session: RemoteSession) => void },
+): (wanted: Wanted, served: Served) => Promise<RemoteSession> {
+  const attempt = async (
+    wanted: Wanted,
+    served: Served,
+    known: ReturnType<KnownVersions['of']>,
+  ): Promise<RemoteSession> => {
+    // The client of the SDK is loaded with the first session, because a start should not wait for it.
+    const { RemoteSession: Session } = await import('./session.ts');
+    const session = new Session(ways, wanted.url, served);
+    try {
+      await session.open(known);
+    } catch (error) {
+      end(session);
+      throw error;
+    }
+    versions.remember(wanted, session.version);
+    return session;
+  };
+  return async (wanted, served) => {
+    const known = versions.of(wanted);
+    try {
+      return await attempt(wanted, served, known);
+    } catch (error) {
+      // The server may speak another version by now. It did nothing yet.
+      if (known && error instanceof RefusedByServer && REFUSES_VERSION.has(error.status))
+        return attempt(wanted, served, undefined);
+      throw error;
+    }
+  };
+}
+
+/** Returns the function that has a server report changes of its tools, once for each connector in use. */
+function createToolWatch(): (wanted: Wanted, session: RemoteSession) => void {
+  const watched = new Set<string>();
+  return ({ key, connector, url }, session) => {
+    const place = `${connector.environments.join()} ${connector.connectorId} ${url}`;
+    // A session without a key ends with its call.
+    if (key === undefined || !session.canWatchTools || watched.has(place)) return;
+    watched.add(place);
+    // A server that does not report its changes is read again every few minutes.
+    void session
+      .watchTools()
+      .catch(() => {})
+      .finally(() => watched.delete(place));
   };
 }

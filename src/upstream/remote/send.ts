@@ -1,10 +1,4 @@
-import {
-  ClientRequestSchema,
-  ErrorCode,
-  McpError,
-  type ClientRequest,
-  type Result,
-} from '@modelcontextprotocol/sdk/types.js';
+import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MAX_JSON_DEPTH, type Json } from '../../lib/json.ts';
@@ -21,12 +15,17 @@ import type { Wanted } from './remote-sessions.ts';
 
 type SendContext = Pick<Context, 'clock' | 'throttle' | 'remoteSessions'>;
 
+/** The code of an error about headers that differ from the body (MCP 2026-07-28). */
+const HEADER_MISMATCH = -32_020;
 /** Codes of JSON-RPC with which a server rejects a request before it does anything. */
 const REFUSALS: ReadonlySet<number> = new Set<number>([
-  ErrorCode.InvalidParams,
-  ErrorCode.InvalidRequest,
-  ErrorCode.MethodNotFound,
-  ErrorCode.ParseError,
+  HEADER_MISMATCH,
+  ProtocolErrorCode.InvalidParams,
+  ProtocolErrorCode.InvalidRequest,
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.MissingRequiredClientCapability,
+  ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.UnsupportedProtocolVersion,
 ]);
 const MAX_PAGES = 100;
 
@@ -55,10 +54,9 @@ export async function sendRemote(
       const { status, headers, body } = error;
       return { ...(await answerOf(context, endpoint, { status, text: body })), headers };
     }
-    if (error instanceof McpError && error.code !== Number(ErrorCode.RequestTimeout)) {
-      const { code } = error;
+    if (error instanceof ProtocolError) {
+      const { code, message } = error;
       const status = REFUSALS.has(code) ? 400 : 500;
-      const message = error.message.replace(/^MCP error -?\d+: /, '');
       return answerOf(context, endpoint, { status, text: JSON.stringify({ error: { code, message } }) });
     }
     throw failureOf(call, error, timeoutMs);
@@ -69,7 +67,7 @@ async function follow(
   { remoteSessions }: SendContext,
   wanted: Wanted,
   followed: NonNullable<Wanted['followed']>,
-): Promise<Result> {
+): Promise<Record<string, unknown>> {
   await remoteSessions.follow({ ...wanted, followed });
   return {};
 }
@@ -107,17 +105,20 @@ async function perform(
   session: RemoteSession,
   { action, input }: UpstreamCall,
   isOver: () => boolean,
-): Promise<Result> {
+): Promise<Record<string, unknown>> {
   const { mcp } = action.definition;
   switch (mcp?.method) {
     case 'tools/call':
-      return session.ask({ method: 'tools/call', params: { name: mcp.name, arguments: input } });
+      return session.ask({
+        method: 'tools/call',
+        params: { name: mcp.name, arguments: input },
+        inputSchema: action.inputSchema,
+      });
     case 'resources/read':
-      return session.ask({ method: 'resources/read', params: { uri: String(input['uri']) } });
     case 'prompts/get':
     case 'completion/complete':
       // The schema of the action has the shape of the request.
-      return session.ask(ClientRequestSchema.parse({ method: mcp.method, params: input }));
+      return session.ask({ method: mcp.method, params: input });
     case 'resources/list':
       return {
         resources: await listOf(session, isOver, { method: 'resources/list', member: 'resources' }),
@@ -126,6 +127,7 @@ async function perform(
     case 'prompts/list':
       return { prompts: await listOf(session, isOver, { method: 'prompts/list', member: 'prompts' }) };
     default: {
+      await session.refresh();
       const tools = await listOf(session, isOver, { method: 'tools/list', member: 'tools' });
       return { server: session.server, capabilities: session.capabilities, tools };
     }
@@ -138,7 +140,7 @@ async function templatesOf(session: RemoteSession, isOver: () => boolean): Promi
     const method = 'resources/templates/list';
     return await listOf(session, isOver, { method, member: 'resourceTemplates' });
   } catch (error) {
-    if (error instanceof McpError && error.code === Number(ErrorCode.MethodNotFound)) return [];
+    if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound) return [];
     throw error;
   }
 }
@@ -162,10 +164,7 @@ async function listOf(
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     if (isOver()) throw new DeadlinePassed(`The answer to ${method} took too long.`);
-    const request: ClientRequest = {
-      method,
-      ...(cursor === undefined ? {} : { params: { cursor } }),
-    };
+    const request = { method, ...(cursor === undefined ? {} : { params: { cursor } }) };
     const { [member]: some, nextCursor } = await session.ask(request);
     if (Array.isArray(some)) entries.push(...some);
     if (typeof nextCursor !== 'string') return entries;
@@ -207,7 +206,8 @@ function failureOf({ connector }: UpstreamCall, error: unknown, timeoutMs: numbe
       `${name} reports no changes of its resources. Read the resource again instead.`,
       { details: { connectorId }, cause: error },
     );
-  if (error instanceof McpError || error instanceof DeadlinePassed) {
+  const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+  if (isLate || error instanceof DeadlinePassed) {
     const seconds = Math.max(1, Math.round(timeoutMs / SECOND));
     return new GatehouseError('upstream_timeout', `${name} did not answer within ${seconds} s.`, {
       details: { connectorId },

@@ -1,33 +1,41 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
-  ElicitRequestSchema,
-  LoggingMessageNotificationSchema,
-  ResourceUpdatedNotificationSchema,
-  ElicitResultSchema,
-  ResultSchema,
-  ToolListChangedNotificationSchema,
-  type ClientRequest,
-  type ElicitResult,
+  Client,
+  isInputRequiredResult,
+  LOG_LEVEL_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  StreamableHTTPClientTransport,
+  withInputRequired,
+  type ClientOptions,
   type Implementation,
-  type Result,
+  type PriorDiscovery,
+  type RequestOptions,
   type ServerCapabilities,
-} from '@modelcontextprotocol/sdk/types.js';
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import { MINUTE, SECOND } from '../../lib/clock.ts';
-import { asJson, asObject, type JsonObject } from '../../lib/json.ts';
-import type { Outbound } from '../../lib/outbound.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { logShape, progressShape, type Following, type Notices } from '../upstream-call.ts';
-import { ChangesNotReported, remoteFetch, type Standing, type Under } from './remote-fetch.ts';
+import { answersTo, MAX_QUESTIONS, readAnswer, type ElicitAnswer } from './questions.ts';
+import { ChangesNotReported, remoteFetch, type Standing, type Under, type Ways } from './remote-fetch.ts';
 
 const CLIENT: Implementation = { name: 'gatehouse', version: '1' };
 /** Progress and log messages of one call; further ones are dropped. */
 const MAX_NOTICES = 1000;
 /** How long a server may take for each request that ends a session. A stop of Gatehouse waits for it. */
 const CLOSE_MS = SECOND;
-/** Questions of one call. */
-const MAX_QUESTIONS = 10;
 /** Longest time of a call with questions, because a person answers them. */
 const PATIENCE_MS = 15 * MINUTE;
+/** How often a server of MCP 2026-07-28 may have one request repeated. */
+const MAX_ROUNDS = 20;
+/** The readers of a result check it, because older servers often differ from the standard. */
+const anyResult = z.looseObject({});
+/** No result is compared with an output schema, so the SDK needs no validator of its own. */
+const jsonSchemaValidator: NonNullable<ClientOptions['jsonSchemaValidator']> = {
+  getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'Schemas are not compiled.' }),
+};
 
 /** The call that uses a session now. */
 export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices {
@@ -39,10 +47,12 @@ export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices
   followed?: (Following & { uri: string }) | undefined;
 }
 
-/** The connections to a server: one for calls, one for standing streams. */
-export interface Ways {
-  calls: Pick<Outbound, 'stream'>;
-  standing: Pick<Outbound, 'stream'>;
+/** A request to a server. */
+export interface Asked {
+  method: string;
+  params?: JsonObject | undefined;
+  /** The schema of a tool's input, which names the arguments that headers repeat since MCP 2026-07-28. */
+  inputSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The stream of an answer ended before the answer. */
@@ -55,16 +65,24 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** A session with a remote MCP server. It serves one call at a time, so each message of the server belongs to a call. */
+/**
+ * A connection to a remote MCP server: a session of the versions before MCP 2026-07-28, or requests that stand alone. It
+ * serves one call at a time, so each message of the server belongs to a call.
+ */
 export class RemoteSession {
   readonly #client: Client;
   readonly #transport: StreamableHTTPClientTransport;
   #served: Served;
   #notices = 0;
   #questions = 0;
+  #isOpening = false;
+  /** Whether the capabilities are those of an earlier call. */
+  #isKnown = false;
   #isClosing = false;
   #deadline: NodeJS.Timeout | undefined;
   #broken: ((error: Error) => void) | undefined;
+  /** Number of answered requests. A stream that ends after its answer breaks nothing. */
+  #answered = 0;
   readonly #standing: Standing;
   readonly #standingOpen = Promise.withResolvers<void>();
   #isStandingOver = false;
@@ -73,17 +91,21 @@ export class RemoteSession {
   constructor({ calls, standing }: Ways, url: string, served: Served) {
     this.#served = served;
     this.#standing = {
-      outbound: standing,
       onOpen: (failure) =>
         failure === undefined ? this.#standingOpen.resolve() : this.#standingOpen.reject(failure),
       onEnd: () => this.#onStandingEnd(),
     };
     // The stream may fail before the session waits for it.
     this.#standingOpen.promise.catch(() => {});
-    const capabilities = served.onQuestion ? { elicitation: { form: {}, url: {} } } : {};
-    this.#client = new Client(CLIENT, { capabilities });
+    this.#client = new Client(CLIENT, {
+      capabilities: served.onQuestion ? { elicitation: { form: {}, url: {} } } : {},
+      versionNegotiation: { mode: 'auto' },
+      jsonSchemaValidator,
+    });
     this.#transport = new StreamableHTTPClientTransport(new URL(url), {
-      fetch: remoteFetch(calls, () => this.#under()),
+      fetch: remoteFetch({ calls, standing }, () => this.#under()),
+      // The way to the network decides about redirects.
+      redirectPolicy: 'follow',
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 5000,
@@ -91,48 +113,63 @@ export class RemoteSession {
         maxRetries: 2,
       },
     });
-    this.#client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+    this.#listen();
+  }
+
+  /** Handles what a server sends on its own. */
+  #listen(): void {
+    const { onQuestion, followed, signal } = this.#served;
+    this.#client.setNotificationHandler('notifications/message', ({ params }) => {
       const { onLog } = this.#served;
       const message = logShape.safeParse(params);
       if (onLog && message.success && this.#notices++ < MAX_NOTICES) onLog(message.data);
     });
-    if (served.onQuestion)
-      this.#client.setRequestHandler(ElicitRequestSchema, ({ params }) =>
-        this.#question(asObject(asJson(params))),
-      );
-    const { followed, signal } = served;
-    if (followed) {
-      signal?.addEventListener('abort', () => this.#standingOpen.reject(signal.reason), { once: true });
-      this.#client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
-        if (isPartOf(followed.uri, params.uri)) followed.onUpdated();
-      });
-    }
-    this.#client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    this.#client.setNotificationHandler('notifications/tools/list_changed', () => {
       if (this.#notices++ < MAX_NOTICES) this.#served.onToolsChanged();
+    });
+    if (onQuestion)
+      this.#client.setRequestHandler('elicitation/create', ({ params }) => this.#question(params));
+    if (!followed) return;
+    signal?.addEventListener('abort', () => this.#standingOpen.reject(signal.reason), { once: true });
+    this.#client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      if (isPartOf(followed.uri, params.uri)) followed.onUpdated();
     });
   }
 
   /**
-   * Initializes the session. After an abort it still waits a second for the answer, because only the answer has the id
-   * that ends the session at the server.
+   * Finds the version of the server, and initializes the session where the version has sessions. `known`: its version is
+   * known. After an abort it still waits a second for the answer, because only the answer has the id that ends the
+   * session at the server.
    * @throws as ask()
    */
-  async open(): Promise<void> {
+  async open(known: PriorDiscovery | undefined): Promise<void> {
     const { timeoutMs, signal } = this.#served;
     signal?.throwIfAborted();
-    const late = new AbortController();
     let timer: NodeJS.Timeout | undefined;
-    const onAbort = () => (timer = setTimeout(() => late.abort(signal?.reason), CLOSE_MS));
+    const onAbort = () => (timer = setTimeout(() => void this.#transport.close(), CLOSE_MS));
     signal?.addEventListener('abort', onAbort, { once: true });
     // The SDK's own types of a transport do not allow undefined members.
     const transport: Parameters<Client['connect']>[0] = Object.assign(this.#transport, {});
+    this.#isOpening = true;
+    this.#isKnown = known !== undefined;
     try {
-      await this.#client.connect(transport, { timeout: timeoutMs, signal: late.signal });
+      await this.#whole(
+        this.#client.connect(transport, { timeout: timeoutMs, ...(known ? { prior: known } : {}) }),
+      );
+    } catch (error) {
+      throw error instanceof SdkError && error.cause instanceof Error ? error.cause : error;
     } finally {
+      this.#isOpening = false;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     }
     signal?.throwIfAborted();
+  }
+
+  /** The version that open() found, for the next session. */
+  get version(): PriorDiscovery {
+    const discover = this.#client.getDiscoverResult();
+    return discover ? { kind: 'modern', discover } : { kind: 'legacy' };
   }
 
   /** The name and version that the server gave, as its own claim. */
@@ -142,7 +179,12 @@ export class RemoteSession {
 
   /** The capabilities that the server declared. */
   get capabilities(): ServerCapabilities | undefined {
-    return this.#client.getServerCapabilities();
+    return this.#client.getDiscoverResult()?.capabilities ?? this.#client.getServerCapabilities();
+  }
+
+  /** Reads the capabilities again where they are those of an earlier call. @throws as ask() */
+  async refresh(): Promise<void> {
+    if (this.#isStateless && this.#isKnown) await this.#whole(this.#client.discover());
   }
 
   /** Serves another call from now on. */
@@ -150,16 +192,39 @@ export class RemoteSession {
     this.#served = served;
     this.#notices = 0;
     this.#questions = 0;
+    this.#isKnown = true;
   }
 
   /**
-   * Sends a request and returns its result.
-   * @throws McpError for an error of JSON-RPC, RefusedByServer, SessionGone, StreamBroken, GatehouseError upstream_*
+   * Sends a request and returns its result. Puts the questions of the server to the user.
+   * @throws ProtocolError for an error of JSON-RPC, RefusedByServer, SessionGone, StreamBroken, SdkError,
+   * GatehouseError upstream_*
    */
-  async ask(request: ClientRequest): Promise<Result> {
-    const { signal, onProgress } = this.#served;
-    const asked = this.#client.request(request, ResultSchema, {
+  async ask(asked: Asked): Promise<Record<string, unknown>> {
+    return this.#whole(this.#complete(asked));
+  }
+
+  async #complete(asked: Asked): Promise<Record<string, unknown>> {
+    let answers: JsonObject = {};
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const result = await this.#send({ ...asked, params: { ...asked.params, ...answers } });
+      this.#answered++;
+      if (!isInputRequiredResult(result)) return result;
+      answers = await answersTo(result, (params) => this.#question(params));
+      this.#served.signal?.throwIfAborted();
+    }
+    throw new GatehouseError(
+      'upstream_failed',
+      `The MCP server had a request repeated more than ${MAX_ROUNDS} times.`,
+    );
+  }
+
+  /** Sends a request once. */
+  #send({ method, params = {}, inputSchema }: Asked) {
+    const { signal, onProgress, onLog } = this.#served;
+    const options: RequestOptions = {
       timeout: PATIENCE_MS,
+      allowInputRequired: true,
       ...(signal ? { signal } : {}),
       ...(onProgress
         ? {
@@ -169,20 +234,64 @@ export class RemoteSession {
             },
           }
         : {}),
-    });
-    return this.#whole(asked);
+    };
+    if (!this.#isStateless)
+      return this.#client.request({ method, params }, withInputRequired(anyResult), options);
+    // Older servers send log messages without being asked for them.
+    const all = { ...params, ...(onLog ? { _meta: { [LOG_LEVEL_META_KEY]: 'debug' } } : {}) };
+    if (method !== 'tools/call' || !inputSchema)
+      return this.#client.request({ method, params: all }, withInputRequired(anyResult), options);
+    const name = String(params['name']);
+    const toolDefinition = { name, inputSchema: { ...inputSchema, type: 'object' as const } };
+    return this.#client.callTool({ ...all, name }, { ...options, toolDefinition });
+  }
+
+  /** Whether requests stand alone, as since MCP 2026-07-28. */
+  get #isStateless(): boolean {
+    return this.#client.getProtocolEra() === 'modern';
   }
 
   /**
-   * Subscribes to the followed resource, after the stream is open that reports its changes.
+   * Subscribes to the followed resource, and returns when the stream is open that reports its changes.
    * @throws ChangesNotReported, and as ask()
    */
   async subscribe({ uri }: { uri: string }): Promise<void> {
     if (!this.capabilities?.resources?.subscribe) throw new ChangesNotReported('There are no subscriptions.');
-    await this.#whole(this.#standingOpen.promise);
-    await this.ask({ method: 'resources/subscribe', params: { uri } });
+    if (this.#isStateless) {
+      const { resourceSubscriptions = [] } = await this.#report({ resourceSubscriptions: [uri] });
+      if (!resourceSubscriptions.includes(uri)) throw new ChangesNotReported('The resource is left out.');
+    } else {
+      await this.#whole(this.#standingOpen.promise);
+      await this.ask({ method: 'resources/subscribe', params: { uri } });
+    }
     if (this.#isStandingOver) throw new StreamBroken('The standing stream ended.');
     this.#isSubscribed = true;
+  }
+
+  /** Whether the server reports changes of its tools on a stream. Older servers report them while they answer a call. */
+  get canWatchTools(): boolean {
+    return this.#isStateless && this.capabilities?.tools?.listChanged === true;
+  }
+
+  /** Has the server report changes of its tools, until the session or the stream of changes ends. @throws as ask() */
+  async watchTools(): Promise<void> {
+    const { timeoutMs } = this.#served;
+    const { closed } = await this.#client.listen({ toolsListChanged: true }, { timeout: timeoutMs });
+    await closed;
+  }
+
+  /** Opens the stream that reports changes, and returns the changes that the server reports. */
+  async #report(filter: { resourceSubscriptions: string[] }) {
+    const { timeoutMs, signal } = this.#served;
+    try {
+      const listening = this.#client.listen(filter, { timeout: timeoutMs, ...(signal ? { signal } : {}) });
+      const { honoredFilter, closed } = await this.#whole(listening);
+      void closed.then((by) => by === 'local' || this.#onStandingEnd());
+      return honoredFilter;
+    } catch (error) {
+      const isMissing = error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound;
+      throw isMissing ? new ChangesNotReported('There are no streams of changes.') : error;
+    }
   }
 
   #onStandingEnd(): void {
@@ -195,7 +304,7 @@ export class RemoteSession {
   async close(): Promise<void> {
     this.#isClosing = true;
     try {
-      if (this.#isSubscribed) await this.#unsubscribe();
+      if (this.#isSubscribed && !this.#isStateless) await this.#unsubscribe();
     } catch {
       // The end of the session also ends its subscription.
     }
@@ -209,18 +318,16 @@ export class RemoteSession {
 
   async #unsubscribe(): Promise<void> {
     const params = { uri: this.#served.followed?.uri ?? '' };
-    await this.#client.request({ method: 'resources/unsubscribe', params }, ResultSchema, {
-      timeout: CLOSE_MS,
-    });
+    await this.#client.request({ method: 'resources/unsubscribe', params }, { timeout: CLOSE_MS });
   }
 
   /** Asks the user of the call. The deadline starts again after the answer. */
-  async #question(params: JsonObject): Promise<ElicitResult> {
+  async #question(params: unknown): Promise<ElicitAnswer> {
     const { onQuestion } = this.#served;
     if (!onQuestion || this.#questions++ >= MAX_QUESTIONS) return { action: 'cancel' };
     clearTimeout(this.#deadline);
     try {
-      return ElicitResultSchema.parse(await onQuestion({ method: 'elicitation/create', params }));
+      return await readAnswer(params, onQuestion);
     } finally {
       if (this.#broken) this.#limit();
     }
@@ -246,15 +353,19 @@ export class RemoteSession {
   }
 
   #under(): Under {
-    const { headers, allowSandbox, timeoutMs, onQuestion } = this.#served;
-    // The stream belongs to the request that runs now.
-    const broken = this.#broken;
+    const { headers, allowSandbox, timeoutMs, onQuestion, followed } = this.#served;
+    // The stream belongs to the request that runs now. Opening takes several requests, so an end says nothing then.
+    const broken = this.#isOpening ? undefined : this.#broken;
+    const answered = this.#answered;
     return {
       headers,
       timeoutMs: this.#isClosing ? CLOSE_MS : onQuestion ? PATIENCE_MS : timeoutMs,
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
-      standing: this.#served.followed && !this.#isClosing ? this.#standing : undefined,
-      streamEnded: () => broken?.(new StreamBroken('The stream ended before the answer.')),
+      isOpening: this.#isOpening,
+      followed: followed && !this.#isClosing ? this.#standing : undefined,
+      streamEnded: () => {
+        if (answered === this.#answered) broken?.(new StreamBroken('The stream ended before the answer.'));
+      },
     };
   }
 }
