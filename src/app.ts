@@ -81,6 +81,7 @@ export async function listen(context: OpenContext): Promise<App> {
       await context.liveTopics.close();
       await Promise.all([
         drain(server, connections),
+        mcp.drain(DRAIN_MS),
         keepAlive.close(),
         presence.close(),
         context.sources.close(),

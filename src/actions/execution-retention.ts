@@ -50,6 +50,7 @@ const EXPIRIES: Expiry[] = [
   { table: 'call_windows', key: ['window_hash'], column: 'expires_at', ttlMs: 0 },
   { table: 'circuits', key: ['circuit_id'], column: 'failed_at', ttlMs: CIRCUITS_TTL_MS },
   { table: 'programs', key: ['program_id'], column: 'expires_at', ttlMs: 0 },
+  { table: 'tasks', key: ['task_id'], column: 'expires_at', ttlMs: 0 },
   { table: 'searches', key: ['search_id'], column: 'at', ttlMs: DAY },
   {
     table: 'search_words',
@@ -67,7 +68,7 @@ const EXPIRIES: Expiry[] = [
 
 /**
  * Deletes expired rows: executions, their chains and payloads, problem reports, undos, answers of idempotency keys, positions
- * in lists, large results, programs that waited, confirmation tokens, counts of budgets, circuits, searches, learned
+ * in lists, large results, programs that waited, tasks, confirmation tokens, counts of budgets, circuits, searches, learned
  * words, fruitless searches, notes of changes, sessions of the console, connect sessions, states of consents that did
  * not return, and files.
  */

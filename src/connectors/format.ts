@@ -266,6 +266,11 @@ const action = z.strictObject({
   internal: z.boolean().default(false),
   /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
   idempotent: z.boolean().optional(),
+  /**
+   * Whether MCP clients without the extension Tasks are refused, because a call lasts longer than they wait. Default:
+   * false.
+   */
+  onlyAsTask: z.boolean().optional(),
   /** Seconds until the call fails. Default: the file's `timeoutSeconds`. */
   timeoutSeconds: z.int().min(1).max(300).optional(),
   /** Points of a call, for limits in points and for `budget` until an answer reports another. Default: 1. */

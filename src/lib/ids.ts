@@ -35,7 +35,8 @@ type Kind =
   | 'wf'
   | 'ins'
   | 'run'
-  | 'prog';
+  | 'prog'
+  | 'task';
 
 /** Returns an id of its kind: `srv_` and 22 random base62 characters (130 bits). */
 export function newId(kind: Kind): string {

@@ -143,6 +143,27 @@ export const QUESTIONS: { [name: string]: Ask } = {
       userSays('Please process the embedded resource above.'),
     ],
   }),
+  greet: ({ name }) => text(`Hello, ${String(name)}!`),
+  slow_compute: ({ seconds, label }) => text(`${String(label ?? 'It')} took ${String(seconds)} s.`),
+  // The client of the scenario declares no roots, which is an error of the protocol.
+  protocol_error_job: (_input, { client_roots }) =>
+    client_roots ? text(`Found ${rootsIn(client_roots)} root(s)`) : ask({ client_roots: ROOTS }),
+  confirm_delete: ({ filename }, { confirm }) =>
+    confirm
+      ? text(
+          field(confirm, 'confirm') === true
+            ? `Deleted ${String(filename)}.`
+            : `${String(filename)} stays: ${String(confirm['action'])}.`,
+        )
+      : ask({ confirm: form(`Delete ${String(filename)}?`, { confirm: { type: 'boolean' } }, ['confirm']) }),
+  multi_input: (_input, { first, second }) =>
+    first && second
+      ? text(`Names: ${String(field(first, 'name'))}, ${String(field(second, 'name'))}`)
+      : ask({ first: nameForm('What is the first name?'), second: nameForm('What is the second name?') }),
+  test_tool_with_task: (_input, { user_name }) =>
+    user_name
+      ? text(`Hello, ${String(field(user_name, 'name') ?? 'unknown')}!`)
+      : ask({ user_name: nameForm('What is your name?') }),
   test_input_required_result_prompt: (_input, { user_context }) =>
     user_context
       ? {

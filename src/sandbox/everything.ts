@@ -2,6 +2,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { packagePath, readPackageFile } from '../package.ts';
 import { asking, QUESTIONS, type Answers } from './everything-questions.ts';
+import { waitFor } from './everything-tasks.ts';
 
 const STEP_MS = 50;
 
@@ -47,6 +48,7 @@ export function createEverything(): Router {
     const { inputResponses, requestState, ...input } = body.parse(req.body);
     const stream = streams[name];
     const form = forms[name];
+    if (!(await waitFor(res, { name, input, inputResponses }))) return;
     const ask = form ? asking(() => form, 'Elicitation completed') : QUESTIONS[name];
     if (stream) await sendStream(req, res, { events: stream.events, result: said(stream.text) });
     else if (ask) res.json(ask(input, inputResponses, requestState));

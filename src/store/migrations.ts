@@ -36,6 +36,7 @@ import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
 import { searches } from './migration-searches.ts';
+import { tasks } from './migration-tasks.ts';
 import { largeResults, searchDocuments, searchInMemory } from './migration-results.ts';
 import { wrappedKeys } from './migration-wrapped-keys.ts';
 
@@ -98,4 +99,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'searches', up: searches },
   { name: 'undos', up: undos },
   { name: 'tests of steps', up: testsOfSteps },
+  { name: 'tasks', up: tasks },
 ];

@@ -116,6 +116,33 @@ export interface AgentTables {
     expires_at: number;
     created_at: number;
   };
+  /** Calls over MCP that run on after the answer to their request. */
+  tasks: {
+    task_id: string;
+    environment: Environment;
+    server_id: string;
+    user_id: string | null;
+    caller: string;
+    status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+    /** JSON array: the actions that the call ran, as `connector.action`. */
+    actions: string;
+    /** 1: the call may have changed data of an app. */
+    may_write: number;
+    /**
+     * While the call runs, its questions and their answers as JSON; later its result or its error. Sealed; null without
+     * either.
+     */
+    sealed: string | null;
+    /** Size of the result, in bytes; 0 while the call runs. */
+    bytes: number;
+    /** Counts the changes of the row. */
+    version: number;
+    /** Until when the process that runs the call is taken as alive; null once the call has ended. */
+    lease_until: number | null;
+    expires_at: number;
+    created_at: number;
+    updated_at: number;
+  };
   /** How calls are undone. */
   undos: {
     /** The call that can be undone. */

@@ -111,6 +111,12 @@ export const SEALED_COLUMNS = {
     key: ['program_id'],
     bound: ['program|{environment}|{server_id}|{program_id}'],
   },
+  'tasks.sealed': {
+    table: 'tasks',
+    column: 'sealed',
+    key: ['task_id'],
+    bound: ['task|{environment}|{server_id}|{task_id}'],
+  },
   'execution_payloads.sealed': {
     table: 'execution_payloads',
     column: 'sealed',

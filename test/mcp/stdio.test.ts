@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { parseJson, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { runBridge } from '../../src/mcp/transport/bridge.ts';
 import { runStdio } from '../../src/mcp/transport/stdio.ts';
 import { shop } from '../support/mcp.ts';
 import { modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
+import { TAKES_TASKS } from '../support/tasks.ts';
 
 /*
  * MCP with one JSON-RPC message a line: directly from the store, and over the bridge to an address.
@@ -45,6 +46,18 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
       -32022,
       '2099-01-01',
     ]);
+  });
+
+  test('MCP 2026-07-28: a call that takes long becomes a task', async () => {
+    await using line = start();
+    const ask = (method: string, params: JsonObject) =>
+      line.ask(method, modernParams(params, { capabilities: TAKES_TASKS }));
+    const called = await ask('tools/call', { name: 'slow_compute', arguments: { seconds: 0.7 } });
+    const taskId = valueAt(called, 'result.taskId') ?? null;
+    expect(valueAt(called, 'result.resultType')).toBe('task');
+    await expect
+      .poll(async () => valueAt(await ask('tasks/get', { taskId }), 'result.status'), { timeout: 10_000 })
+      .toBe('completed');
   });
 
   test('MCP 2026-07-28: a subscription reports changes until it is cancelled', async () => {

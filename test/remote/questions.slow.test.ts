@@ -2,12 +2,13 @@ import { ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import type { RpcAnswer } from '../support/mcp.ts';
 import { modern } from '../support/modern.ts';
 import { startRemoteServer, type RemoteServer } from '../support/remote-server.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+import { callAsTask, taskIdOf, taskIn, withTasks } from '../support/tasks.ts';
 import { until } from '../support/until.ts';
 
 const ASKS = { capabilities: { elicitation: { form: {} } } };
@@ -20,6 +21,8 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
   let serverId: string;
   /** Answers that the tools of the server got, by call. */
   let got: string[][];
+  /** The tool asks its first question after it. */
+  let begin: Promise<void>;
 
   /** Adds a tool that asks a number of questions in one call, one after the other. */
   function addAsking(server: McpServer): void {
@@ -29,6 +32,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
       async ({ times }, { sendRequest }) => {
         const answers: string[] = [];
         got.push(answers);
+        await begin;
         for (let at = 1; at <= times; at++) {
           const params = { message: `Which note? (${at})`, requestedSchema };
           const asked = await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
@@ -63,6 +67,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
   });
   beforeEach(() => {
     got = [];
+    begin = Promise.resolve();
   });
 
   const ask = (times: number, more: JsonObject = {}, options: object = ASKS) =>
@@ -103,6 +108,39 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     expect((await answered(1, again, 'new')).at('result.content.0.text')).toBe('new');
     expect((await answered(1, again, 'twice')).at('error.data.code')).toBe('request_state_invalid');
     expect(got).toEqual([['new']]);
+  });
+
+  test('belong to the task of a call that takes long, one after the other', async () => {
+    const released = Promise.withResolvers<void>();
+    begin = released.promise;
+    const taskId = taskIdOf(await callAsTask(url, 'curious_ask', { times: 2 }));
+    released.resolve();
+    const asked: unknown[] = [];
+    for (const title of ['shopping', 'work']) {
+      const task = await taskIn(url, taskId, 'input_required');
+      const [[key, request] = ['']] = Object.entries(Object(task.at('result.inputRequests')));
+      asked.push(Object(request).params.message);
+      await withTasks(url, 'tasks/update', { taskId, inputResponses: { [key]: accepted(title) } });
+    }
+    const done = await taskIn(url, taskId, 'completed');
+    expect(done.at('result.result.content.0.text')).toBe('shopping, work');
+    expect(asked).toEqual(['curious asks: Which note? (1)', 'curious asks: Which note? (2)']);
+  });
+
+  test('end when their task is cancelled', async () => {
+    const released = Promise.withResolvers<void>();
+    begin = released.promise;
+    const taskId = taskIdOf(await callAsTask(url, 'curious_ask', { times: 1 }));
+    released.resolve();
+    await taskIn(url, taskId, 'input_required');
+    await withTasks(url, 'tasks/cancel', { taskId });
+    // The call of the app has ended too, so that nothing waits for an answer any more.
+    await expect
+      .poll(async () => {
+        const { body } = await service.call('GET', '/api/executions?connectorId=curious&limit=1');
+        return valueAt(body, 'data.0.outcome');
+      })
+      .toBe('failed');
   });
 
   test('do not mix when two calls ask at once', async () => {

@@ -42,8 +42,8 @@ export function modernParams(
   };
 }
 
-export function modernHeaders(method: string, { name, uri }: JsonObject): Record<string, string> {
-  const subject = method === 'resources/read' ? uri : name;
+export function modernHeaders(method: string, { name, uri, taskId }: JsonObject): Record<string, string> {
+  const subject = method === 'resources/read' ? uri : method.startsWith('tasks/') ? taskId : name;
   return {
     'mcp-protocol-version': VERSION,
     'mcp-method': method,
@@ -52,14 +52,23 @@ export function modernHeaders(method: string, { name, uri }: JsonObject): Record
 }
 
 /** Listens to resources. `messages` are those of the stream, from its acknowledgement on. */
-export async function listenTo(
+export function listenTo(
   url: string,
   uris: string[],
   headers: Record<string, string> = {},
 ): Promise<{ messages: Json[]; leave(): void }> {
+  return listenFor(url, { resourceSubscriptions: uris }, { headers });
+}
+
+/** Listens to the notifications of a filter. */
+export async function listenFor(
+  url: string,
+  notifications: JsonObject,
+  { headers = {}, capabilities = {} }: Pick<ModernOptions, 'headers' | 'capabilities'> = {},
+): Promise<{ messages: Json[]; leave(): void }> {
   const leave = new AbortController();
   const method = 'subscriptions/listen';
-  const params = modernParams({ notifications: { resourceSubscriptions: uris } });
+  const params = modernParams({ notifications }, { capabilities });
   const { body } = await fetch(url, {
     method: 'POST',
     headers: {

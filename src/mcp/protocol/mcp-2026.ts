@@ -6,6 +6,7 @@ import { headerText } from '../../lib/header-text.ts';
 import { CAPABILITIES, SERVER_INFO, VERSIONS } from './initialize.ts';
 import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import type { RpcRequest } from './message.ts';
+import { declaresTasks, TASK_METHODS, TASKS, tasksMissing } from './task-extension.ts';
 
 /*
  * MCP 2026-07-28 is stateless: each request declares its version and its client's capabilities.
@@ -29,12 +30,14 @@ const METHODS = new Set([
   'prompts/list',
   'prompts/get',
   'completion/complete',
+  ...TASK_METHODS,
 ]);
 /** Methods whose subject a header repeats, and the parameter that it repeats. */
 const SUBJECTS: { [method: string]: string } = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  ...Object.fromEntries([...TASK_METHODS].map((method) => [method, 'taskId'])),
 };
 
 /** How long a client may cache a list. A list_changed notification ends this earlier. */
@@ -54,6 +57,8 @@ export interface Mcp2026Request {
   /** The request as the handlers know it, without the members that only this version has. */
   request: RpcRequest;
   abilities: Abilities;
+  /** Whether the client declared the extension Tasks. */
+  takesTasks: boolean;
   /** The lowest level of log messages that the client wants; undefined when it wants none. */
   logLevel: LogLevel | undefined;
   requestState: string | undefined;
@@ -78,7 +83,7 @@ export function isMcp2026(
 /**
  * Reads and checks a request of MCP 2026-07-28. `req` is undefined on stdio, which has no headers.
  * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022), `request_meta_invalid`
- * (-32602), `method_not_found` (-32601).
+ * (-32602), `method_not_found` (-32601), `client_capability_missing` (-32021) for a method of tasks.
  */
 export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026Request {
   const { method, params = {} } = request;
@@ -99,6 +104,8 @@ export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026
       `MCP ${VERSION_2026} has no method "${method.slice(0, 64)}" here.`,
     );
   }
+  const takesTasks = declaresTasks(capabilities);
+  if (TASK_METHODS.has(method) && !takesTasks) throw tasksMissing(`The method ${method}`);
   const level = meta[`${META}logLevel`];
   const logLevel = LOG_LEVELS.find((one) => one === level);
   if (level !== undefined && !logLevel)
@@ -108,10 +115,13 @@ export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026
   if (requestState !== undefined && typeof requestState !== 'string')
     throw new GatehouseError('request_meta_invalid', 'params.requestState must be a string.');
 
+  // Elsewhere, answers belong to the call whose state comes with them.
+  const kept = method === 'tasks/update' && inputResponses !== undefined ? { ...rest, inputResponses } : rest;
   const own = Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(META)));
   return {
-    request: { ...request, params: Object.keys(own).length > 0 ? { ...rest, _meta: own } : rest },
+    request: { ...request, params: Object.keys(own).length > 0 ? { ...kept, _meta: own } : kept },
     abilities: abilitiesOf(VERSION_2026, capabilities),
+    takesTasks,
     logLevel,
     requestState,
     responses: inputResponses,
@@ -190,7 +200,8 @@ const SUPPORTED = [VERSION_2026, ...VERSIONS];
 
 /** Returns the result of server/discover. */
 export function discoverResult(instructions: string) {
-  return { supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions };
+  const capabilities = { ...CAPABILITIES, extensions: { [TASKS]: {} } };
+  return { supportedVersions: SUPPORTED, capabilities, instructions };
 }
 
 const SERVER = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };

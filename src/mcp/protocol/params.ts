@@ -26,6 +26,14 @@ export function paramsFault({ method, params }: RpcRequest): string | undefined 
         : `params.level must be one of: ${LOG_LEVELS.join(', ')}`;
     case 'completion/complete':
       return completionFault(params);
+    case 'tasks/get':
+    case 'tasks/cancel':
+      return text('taskId');
+    case 'tasks/update':
+      return (
+        text('taskId') ??
+        (isJsonObject(params?.['inputResponses']) ? undefined : 'params.inputResponses must be an object')
+      );
     case 'tools/list':
     case 'prompts/list':
     case 'resources/list':

@@ -2,7 +2,7 @@ import { makeLink, withLink } from '../../connect/offer.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
-import { connectEnd, elicitationRequired, type UrlElicitation } from './elicitation.ts';
+import { connectEnd, elicitationRequired, PATIENCE_MS, type UrlElicitation } from './elicitation.ts';
 import type { Answered, Inputs, InputStep } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -67,7 +67,13 @@ export async function refusalWithLink(
   const url = connectUrl ?? reconnectUrl;
   if (typeof url !== 'string' || typeof sessionId !== 'string') return { refusal: linked };
   const link = { sessionId, url, expiresAt: 0 };
-  if (!inputs.live) await inputs.ask(linkStep(scope, connectorId, link));
+  if (!inputs.live) {
+    // Only the call of a task goes on from here.
+    const before = await inputs.ask(linkStep(scope, connectorId, link));
+    const outcome = await outcomeOf(scope, inputs, { connectorId, before });
+    if (outcome === 'connected') return undefined;
+    return { refusal: outcome === 'declined' ? error : linked };
+  }
   inputs.announce?.(sessionId);
   return { refusal: elicitationRequired(linked, elicitationOf(scope, connectorId, link)) };
 }
@@ -82,7 +88,7 @@ async function outcomeOf(
   const action = actionOf(before);
   if (action === 'decline' || action === 'cancel') return 'declined';
   if (!link) return 'over';
-  const soon = AbortSignal.timeout(WAIT_MS);
+  const soon = AbortSignal.timeout(scope.task?.isTask ? PATIENCE_MS : WAIT_MS);
   try {
     const end = await connectEnd(scope.context, link.sessionId, AbortSignal.any([scope.signal, soon]));
     return end === 'succeeded' ? 'connected' : 'over';

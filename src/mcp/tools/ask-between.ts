@@ -1,14 +1,14 @@
 import type { ExecuteResult } from '../../actions/execute.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { asObject } from '../../lib/json.ts';
+import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
 import type { Question } from '../../upstream/upstream-call.ts';
 import { missingFor } from '../protocol/abilities.ts';
 import { asAsked } from './content.ts';
-import type { Inputs } from './input.ts';
+import { InputRequired, type Inputs } from './input.ts';
 import type { ToolScope } from './tool.ts';
-import { WaitingCall, type Around } from './waiting-calls.ts';
+import { CANCELLED, WaitingCall, type Around, type Turn } from './waiting-calls.ts';
 
 const STEP = 'waiting';
 const KEY = 'question';
@@ -27,22 +27,38 @@ interface Asking {
  * `restricted`, and those of `run`.
  */
 export async function askBetween(scope: ToolScope, inputs: Inputs, asking: Asking): Promise<ExecuteResult> {
-  const { waitingCalls } = scope;
   const before = inputs.answersOf(STEP);
   const call = before
     ? await continued(scope, inputs, { callId: String(asObject(before.kept)['callId']), ...asking })
     : begun(scope, inputs, asking);
   const answer = before?.answers[KEY];
   const { question } = call;
-  const turn = before && !answer && question ? { question } : await answered();
-  if ('result' in turn) return turn.result;
-  waitingCalls.add(call);
-  await inputs.ask({ step: STEP, requests: { [KEY]: turn.question }, keep: { callId: call.callId } });
-  throw new Error('The question did not end its request.');
+  if (answer) call.answer(answer);
+  let turn: Turn = before && !answer && question ? { question } : await call.next(scope);
+  // The request ends with the question, unless the call became a task.
+  while ('question' in turn) {
+    call.answer(await answerFrom(scope, inputs, { call, question: turn.question }));
+    turn = await call.next(scope);
+  }
+  return turn.result;
+}
 
-  function answered() {
-    if (answer) call.answer(answer);
-    return call.next(scope);
+/** Returns the answer to a question of a task. @throws InputRequired for a call that is no task */
+async function answerFrom(
+  { waitingCalls }: ToolScope,
+  inputs: Inputs,
+  { call, question }: { call: WaitingCall; question: Question },
+): Promise<JsonObject> {
+  waitingCalls.add(call);
+  try {
+    const asked = { step: STEP, requests: { [KEY]: question }, keep: { callId: call.callId } };
+    const { answers } = await inputs.ask(asked);
+    waitingCalls.take(call.owner, call.callId);
+    return answers[KEY] ?? CANCELLED;
+  } catch (error) {
+    // The call waits for the next request of its client, unless the task was cancelled.
+    if (!(error instanceof InputRequired)) waitingCalls.take(call.owner, call.callId)?.end();
+    throw error;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Abilities, InputRequest } from '../protocol/abilities.ts';
 import type { Inputs } from './input.ts';
 
 /** How long a client's user may take to answer. */
-const PATIENCE_MS = 10 * MINUTE;
+export const PATIENCE_MS = 10 * MINUTE;
 
 /** A link that the client is asked to open for its user (URL mode elicitation). */
 export interface UrlElicitation {
@@ -53,8 +53,7 @@ export function sessionInputs(
       send({ jsonrpc: '2.0', id, method, params });
     });
     session.asked.delete(id);
-    // A question that gets no answer counts as cancelled by the user.
-    return answer ?? (method === 'elicitation/create' ? { action: 'cancel' } : undefined);
+    return answer ?? unanswered(method);
   };
   return {
     abilities: session.abilities,
@@ -78,6 +77,11 @@ export function sessionInputs(
       void announce(context, session, elicitationId);
     },
   };
+}
+
+/** Returns the answer to a question that got none: it counts as cancelled by the user. Other requests have none. */
+export function unanswered(method: string): JsonObject | undefined {
+  return method === 'elicitation/create' ? { action: 'cancel' } : undefined;
 }
 
 /** Returns the error of a call that can be repeated after its user has opened a link (-32042). */

@@ -23,6 +23,14 @@ export interface Grant {
   readonly endsAt: number;
 }
 
+/** The parties that a stored call or program is bound to. */
+export interface Parties {
+  environment: Environment;
+  serverId: string;
+  userId: string | undefined;
+  caller: string;
+}
+
 /** An authenticated request: the server and the caller. grantFor() checks the user. */
 export interface Authentication {
   live: LiveServer;
@@ -64,6 +72,11 @@ export async function grantFor(
     redirectUri: headers.redirectUri,
     endsAt: Math.min(caller.endsAt ?? Infinity, headers.token?.endsAt ?? Infinity),
   };
+}
+
+/** Returns the parties of a grant. */
+export function ownerOf({ environment, live, userId, caller }: Grant): Parties {
+  return { environment, serverId: live.server.serverId, userId, caller };
 }
 
 async function userOf(

@@ -30,7 +30,10 @@ export interface Inputs {
    * answers.
    */
   readonly live: boolean;
-  /** @throws InputRequired when the answers come with another request. */
+  /**
+   * Returns the answers. In a session and in a task, the call waits for them.
+   * @throws InputRequired when the answers come with another request.
+   */
   ask(step: InputStep): Promise<Answered>;
   /** Returns the answers that this request holds for a step, without asking. */
   answersOf(step: string): Answered | undefined;
@@ -50,6 +53,15 @@ export interface Inputs {
    */
   announce?(elicitationId: string): void;
 }
+
+/** Puts the questions of a call that may be a task. */
+interface TaskAsker {
+  /** Returns the answers of a task's client; undefined for a call that is no task. */
+  ask(requests: { [key: string]: WireRequest }): Promise<InputAnswers | undefined>;
+}
+
+/** A request for input without members that MCP 2026-07-28 does not have. */
+export type WireRequest = { method: InputRequest['method']; params: JsonObject };
 
 /** Ends a request whose client must answer first (MCP 2026-07-28). `result` is sent to the client. */
 export class InputRequired extends Error {
@@ -102,6 +114,7 @@ export async function mcp2026Inputs({
   requestState,
   responses,
   signal,
+  task,
 }: {
   abilities: Abilities;
   states: RequestStates;
@@ -109,6 +122,8 @@ export async function mcp2026Inputs({
   responses: JsonObject | undefined;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
+  /** Puts the questions of a call that became a task. */
+  task?: TaskAsker | undefined;
 }): Promise<Inputs> {
   const state = requestState === undefined ? undefined : await states.open(requestState);
   const done: { [step: string]: JsonObject } = { ...state?.done };
@@ -146,10 +161,13 @@ export async function mcp2026Inputs({
         done[step] = given.answers;
         return given;
       }
+      const inputRequests = Object.fromEntries(Object.entries(requests).map(withoutId));
+      const answers = await task?.ask(inputRequests);
+      if (answers) return { answers, kept: keep };
       const pending = { step, keys: Object.keys(requests), kept: keep };
       throw new InputRequired({
         resultType: 'input_required',
-        inputRequests: Object.fromEntries(Object.entries(requests).map(withoutId)),
+        inputRequests,
         requestState: await states.seal({ pending, done }, taken ? undefined : state),
       });
     },
@@ -157,7 +175,7 @@ export async function mcp2026Inputs({
 }
 
 /** Removes the elicitation id, which MCP 2026-07-28 does not have. The repeated request is the answer to a link. */
-function withoutId([key, { method, params }]: [string, InputRequest]): [string, JsonObject] {
+function withoutId([key, { method, params }]: [string, InputRequest]): [string, WireRequest] {
   const { elicitationId: _id, ...rest } = params;
   return [key, { method, params: rest }];
 }

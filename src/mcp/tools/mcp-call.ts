@@ -4,6 +4,7 @@ import type { TraceHeaders } from '../../telemetry/tracing.ts';
 import type { Changed, LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
+import type { TaskCall } from './task-call.ts';
 
 /** State of a client's connection: a session of HTTP, or standard input and output after `initialize`. */
 export interface Connection {
@@ -35,6 +36,8 @@ export interface McpCall {
   onWait?: (() => void) | undefined;
   /** The way to the client's user and model; undefined for a single request without one. */
   inputs?: Inputs | undefined;
+  /** The task that the call may become; undefined for clients without the extension Tasks. */
+  task?: TaskCall | undefined;
   /** The trace that the request is part of. */
   trace?: TraceHeaders | undefined;
 }

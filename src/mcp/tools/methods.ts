@@ -15,8 +15,10 @@ import {
 import { z } from 'zod';
 import { severalAccounts } from '../../credentials/active-credentials.ts';
 import { GatehouseError } from '../../lib/errors.ts';
+import { asJson, asObject } from '../../lib/json.ts';
 import { initializeResult } from '../protocol/initialize.ts';
 import { discoverResult, VERSION_2026 } from '../protocol/mcp-2026.ts';
+import { TASK_METHODS } from '../protocol/task-extension.ts';
 import { callTool } from './call-tool.ts';
 import { cursorOf, startOf } from './cursor.ts';
 import { newestOf } from './events.ts';
@@ -26,6 +28,7 @@ import { Rendered } from './rendered.ts';
 import { isRemoteUri } from './remote-context.ts';
 import { assertFollowed, listResources, listResourceTemplates, readResource } from './resources.ts';
 import { RpcError } from './rpc-error.ts';
+import { answerTask } from './task-methods.ts';
 import type { ToolScope } from './tool.ts';
 import { pageTexts } from './tool-definition.ts';
 import { listed } from './workflow-tools.ts';
@@ -62,9 +65,10 @@ export const METHODS: ReadonlySet<string> = new Set([
   'prompts/list',
   'prompts/get',
   'completion/complete',
+  ...TASK_METHODS,
 ]);
 
-/** Registers every method but tools/call (`fallback`) and ping, which the SDK answers. */
+/** Registers every method but those of `fallback` and ping, which the SDK answers. */
 export function registerMethods(on: On): void {
   on(method('initialize'), (_, { visible }, { protocolVersion }) => {
     if (protocolVersion !== undefined) return initializeResult(protocolVersion, visible.instructions);
@@ -109,9 +113,18 @@ function method(name: string) {
 
 /**
  * Answers methods without a handler. tools/call is one of them, because the SDK's server would parse the request twice
- * and the placeholder of its result once: 2 of 10 µs.
+ * and the placeholder of its result once: 2 of 10 µs. The others are those of tasks, whose names the SDK has for the
+ * tasks of an older version.
  */
-export function fallback({ method, params = {} }: Request, scope: ToolScope): Promise<Rendered> {
+export function fallback(
+  { method, params = {} }: Request,
+  scope: ToolScope,
+  call: McpCall,
+): Promise<Rendered> {
+  if (TASK_METHODS.has(method)) {
+    assert2026(call, { method });
+    return answerTask(scope, method, asObject(asJson(params)));
+  }
   if (method !== 'tools/call') throw unknownMethod(method);
   return callTool(scope, String(params['name']), params['arguments'] ?? {});
 }

@@ -5,6 +5,8 @@ import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json
 /* Texts of errors for models: a sentence of Gatehouse about the fault, and the next step with the tools of the model. */
 
 const GIVE_UP = 'Do not try again. Tell the user.';
+/** The step after a call that has no answer but may have had its effect. */
+export const READ_FIRST = 'The call may have taken effect: read the current data before you repeat a write.';
 
 /**
  * Next steps by error code. A model must be able to take them, so they name no REST address and no work of an
@@ -50,7 +52,7 @@ const NEXT_STEPS: { [code: string]: string } = {
     'Do not call again before the time in the message. Continue with other work, or tell the user when the call is possible.',
   circuit_open:
     'Do not call this action before the time in the message. Continue with other work, or tell the user that the app fails.',
-  upstream_timeout: 'The call may have taken effect: read the current data before you repeat a write.',
+  upstream_timeout: READ_FIRST,
   upstream_failed: 'Try again in a moment. Read the current data before you repeat a write.',
   upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
   unavailable: 'Wait a few seconds and call again.',

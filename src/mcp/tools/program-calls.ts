@@ -5,9 +5,8 @@ import { asJson, asObject, isJsonObject, parseJson, type Json, type JsonObject }
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { LIMITS } from '../../programs/program-limits.ts';
 import type { Reply, Request } from '../../programs/program-messages.ts';
-import type { ProgramCallRecord, ProgramOwner, ProgramQuestion } from '../../programs/program-rows.ts';
+import type { ProgramCallRecord, ProgramQuestion } from '../../programs/program-rows.ts';
 import { getActionTool } from './get-action.ts';
-import type { Grant } from './grant.ts';
 import { messageOf } from './next-steps.ts';
 import { logInternal } from './rpc-error.ts';
 import { runAction } from './run-action.ts';
@@ -39,11 +38,6 @@ export interface ProgramState {
   answer: { id: string; agreed: boolean } | undefined;
   /** The last refusal of a call. */
   refusal: GatehouseError | undefined;
-}
-
-/** Returns the parties that a program is bound to. */
-export function ownerOf({ environment, live, userId, caller }: Grant): ProgramOwner {
-  return { environment, serverId: live.server.serverId, userId, caller };
 }
 
 /**

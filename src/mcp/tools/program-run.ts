@@ -11,7 +11,8 @@ import {
   type ProgramQuestion,
 } from '../../programs/program-rows.ts';
 import { sourceOf } from '../../programs/program-source.ts';
-import { answerRequest, ownerOf, readEnd, refusalView, type ProgramState } from './program-calls.ts';
+import { answerRequest, readEnd, refusalView, type ProgramState } from './program-calls.ts';
+import { ownerOf } from './grant.ts';
 import { fitted, INLINE_BYTES } from './results.ts';
 import type { ToolScope } from './tool.ts';
 

@@ -6,7 +6,7 @@ import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
 import { tool } from './define-tool.ts';
 import { resumeProgram, startProgram, type ProgramEnd } from './program-run.ts';
-import { ownerOf } from './program-calls.ts';
+import { ownerOf } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
 /* The tools that run programs. */

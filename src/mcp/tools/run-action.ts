@@ -11,6 +11,7 @@ import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Following, LogMessage, Progress } from '../../upstream/upstream-call.ts';
+import { tasksMissing } from '../protocol/task-extension.ts';
 import { accountIdFor, shownAccount, withChoices } from './account-names.ts';
 import { askBetween } from './ask-between.ts';
 import { confirmCall } from './confirm.ts';
@@ -69,6 +70,7 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
     await assertOtherConnector(scope, call.connectorId);
   }
   const action = context.catalog.action(grant.environment, call.connectorId, call.actionId);
+  if (action) await noteInTask(scope, action);
   // An app that asks questions is called several times for one call of the tool, but the user agrees only once.
   let agreed = false;
   let used: Credential | undefined;
@@ -149,6 +151,12 @@ async function runParsed(scope: ToolScope, call: ActionCall): Promise<JsonObject
     const account = await shownAccount(scope, used);
     throw account && refusal instanceof GatehouseError ? withDetails(refusal, { account }) : refusal;
   }
+}
+
+/** @throws GatehouseError `client_capability_missing` for a client that does not take the tasks which an action needs. */
+async function noteInTask({ task }: ToolScope, action: Action): Promise<void> {
+  if (action.definition.onlyAsTask && !task) throw tasksMissing(`"${action.name}"`);
+  await task?.runs(action, { mayWrite: action.effects.some((effect) => effect !== 'read') });
 }
 
 function nameOf(

@@ -18,6 +18,7 @@ import { createActionSearch } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createVisibility } from './visible.ts';
+import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
 
@@ -27,6 +28,7 @@ export interface McpCore {
   answer(request: RpcRequest, call: McpCall): Promise<Answer>;
   visible(grant: Grant): Visible;
   readonly remoteSubscriptions: Pick<RemoteSubscriptions, 'attend'>;
+  readonly runningTasks: Pick<RunningTasks, 'run' | 'drain'>;
   close(): Promise<void>;
 }
 
@@ -59,9 +61,11 @@ const NO_VALIDATOR = {
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const { clock, log } = context;
   const visibility = createVisibility(context);
+  const waitingCalls = createWaitingCalls();
+  const runningTasks = createRunningTasks(context);
   const searchActions = createActionSearch(context);
   const workflowTools = createWorkflowTools(context);
-  const waitingCalls = createWaitingCalls();
+  const parts = { context, visibility, searchActions, workflowTools, waitingCalls, runningTasks };
   /** Running requests by our own ids, which the SDK gets. The ids of two clients may be equal. */
   const running = new Map<string | number, Entry>();
   let nextId = 0;
@@ -69,12 +73,8 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   const scopeOf = (call: McpCall): ToolScope => {
     const scope: ToolScope = {
       ...call,
-      context,
+      ...parts,
       visible: visibility.of(call.grant.live),
-      visibility,
-      searchActions,
-      workflowTools,
-      waitingCalls,
       follow: (uri) => remoteSubscriptions.follow(scope, uri),
       unfollow: (uri) => remoteSubscriptions.unfollow(call.grant, uri),
       corrections: [],
@@ -111,7 +111,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     ),
   );
   server.fallbackRequestHandler = (request, { requestId }) =>
-    handled(requestId, (scope) => fallback(request, scope));
+    handled(requestId, (scope, call) => fallback(request, scope, call));
 
   /** The in-process transport that all requests share. */
   const pipe: Transport = {
@@ -151,6 +151,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   return {
     visible: (grant) => visibility.of(grant.live),
     remoteSubscriptions,
+    runningTasks,
     async answer(asked, call) {
       const request = withoutTask(asked);
       const fault = paramsFault(request);
@@ -159,6 +160,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       );
     },
     async close() {
+      await runningTasks.close();
       waitingCalls.close();
       remoteSubscriptions.close();
       await server.close();

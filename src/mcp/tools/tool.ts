@@ -2,6 +2,7 @@ import type { Correction } from '../../lib/correction.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { McpCall } from './mcp-call.ts';
+import type { RunningTasks } from './running-tasks.ts';
 import type { Sizing } from './sizing.ts';
 import type { SearchActions } from './action-search.ts';
 import type { Visibility, Visible } from './visible-types.ts';
@@ -17,6 +18,7 @@ export interface ToolScope extends Omit<McpCall, 'connection' | 'listen' | 'prot
   searchActions: SearchActions;
   workflowTools: WorkflowTools;
   waitingCalls: WaitingCalls;
+  runningTasks: Pick<RunningTasks, 'wake'>;
   /** Subscribes the user to a resource of a remote MCP server. @throws as RemoteSubscriptions */
   follow(uri: string): Promise<void>;
   /** Ends the subscription when no other client of the user has it. */

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecuteResult } from '../../actions/execute.ts';
-import { MINUTE } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Notices, Question } from '../../upstream/upstream-call.ts';
+import { PATIENCE_MS } from './elicitation.ts';
 
 /*
  * Calls of apps that ask the user a question while they run, for clients that can be asked only between two requests. Such
  * a call waits in this process until the client's next request brings the answer.
  */
 
-/** How long a call waits for the user. Then its question is cancelled, and the call ends. */
-const PATIENCE_MS = 10 * MINUTE;
 /** Limits of waiting calls: in this process, and of one caller. A question beyond them is cancelled. */
 const MAX_WAITING = 500;
 const MAX_OF_ONE_CALLER = 10;
@@ -22,7 +20,7 @@ export type Turn = { question: Question } | { result: ExecuteResult };
 /** The callbacks of the request that waits for the call. */
 type Receiver = Pick<Around, 'signal' | 'onProgress' | 'onLog' | 'onChanged' | 'onWait'>;
 
-const CANCELLED: JsonObject = { action: 'cancel' };
+export const CANCELLED: JsonObject = { action: 'cancel' };
 
 /** A call that is under way. */
 export class WaitingCall {

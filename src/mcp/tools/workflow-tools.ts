@@ -93,7 +93,7 @@ function toolOf(
  * @throws GatehouseError with the code of the step that failed; `invalid_request` by field for wrong input.
  */
 export async function runWorkflow(
-  { context, grant, requestId, signal, corrections }: ToolScope,
+  { context, grant, requestId, signal, task, corrections }: ToolScope,
   { workflowId, definition: { inputSchema } }: WorkflowTool,
   given: JsonObject,
 ): Promise<JsonObject> {
@@ -103,6 +103,7 @@ export async function runWorkflow(
   const { environment, userId = '', live, caller } = grant;
   const key = { environment, workflowId, userId };
   const { serverId } = live.server;
+  await task?.runs(undefined, { mayWrite: true });
   const { startRun } = await import('../../workflows/runs.ts');
   const runId = await startRun(context, key, { caller, requestId, serverId, input }).catch(
     (error: unknown) => {

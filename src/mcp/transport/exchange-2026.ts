@@ -1,10 +1,12 @@
 import type { Base } from '../../base.ts';
-import { isJsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
+
 import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
-import type { Grant } from '../tools/grant.ts';
+import { ownerOf, type Grant } from '../tools/grant.ts';
 import { mcp2026Inputs } from '../tools/input.ts';
 import type { McpCall } from '../tools/mcp-call.ts';
+import { tasksMissing } from '../protocol/task-extension.ts';
 import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
 import { responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
 import {
@@ -18,6 +20,8 @@ import { checkParamHeaders } from '../protocol/param-headers.ts';
 import { whenClosed } from './reply.ts';
 import { requestStates } from '../tools/request-state.ts';
 import type { McpCore } from '../tools/server.ts';
+import { taskView } from '../tools/task-methods.ts';
+import { readTask } from '../tools/task-rows.ts';
 import type { Watch } from './watch.ts';
 
 const LISTEN = 'subscriptions/listen';
@@ -80,40 +84,68 @@ export function createMcp2026Exchange(
       }
     },
 
-    async answer({ request, abilities, logLevel, requestState, responses }, stream, call) {
-      const { grant, requestId, signal } = call;
-      const listen = request.method === LISTEN ? opener(request, call) : undefined;
-      const states = requestStates(context, grant, request);
-      const answer = await answerOn(
-        stream,
-        { context, core, watch },
-        {
-          request,
-          logLevel,
-          grant,
-          requestId,
-          signal,
-          protocolVersion: VERSION_2026,
-          listen,
-          inputs: await mcp2026Inputs({ abilities, states, requestState, responses, signal }),
-        },
-      );
+    async answer(read, stream, call) {
+      const { request, takesTasks } = read;
+      const { grant, signal } = call;
+      const listen = request.method === LISTEN ? opener(read, call) : undefined;
+      if (request.method === 'tools/call' && takesTasks) {
+        const made = await core.runningTasks.run(grant, signal, (task) => {
+          // A task has no stream: its progress, logs and answer reach no client by messages.
+          const send = (message: object) => {
+            if (!task.isTask) stream.send(message);
+          };
+          return answerOf(read, { send }, { ...call, signal: task.signal, task });
+        });
+        return 'task' in made ? taskAnswer(taskView(made.task)) : mcp2026Answer(request.method, made.answer);
+      }
+      const answer = await answerOf(read, stream, { ...call, listen });
       if (listen && !('error' in answer)) return undefined;
       return mcp2026Answer(request.method, answer);
     },
   };
 
+  async function answerOf(
+    { request, abilities, logLevel, requestState, responses }: Mcp2026Request,
+    stream: Pick<Stream, 'send'>,
+    {
+      grant,
+      requestId,
+      signal,
+      listen,
+      task,
+    }: Pick<McpCall, 'grant' | 'requestId' | 'signal' | 'listen' | 'task'>,
+  ): Promise<Answer> {
+    const states = requestStates(context, grant, request);
+    const inputs = await mcp2026Inputs({ abilities, states, requestState, responses, signal, task });
+    const asked = { request, logLevel, grant, requestId, signal, listen, inputs, task };
+    const answer = await answerOn(
+      stream,
+      { context, core, watch },
+      { ...asked, protocolVersion: VERSION_2026 },
+    );
+    return 'error' in answer && answer.error.code === OLD_NOT_FOUND
+      ? { error: { ...answer.error, code: -32602 } }
+      : answer;
+  }
+
   /**
    * Admits a subscription. Returns the function that opens its stream.
-   * @throws GatehouseError `request_meta_invalid`, `rate_limited`
+   * @throws GatehouseError `request_meta_invalid`, `rate_limited`; `client_capability_missing` for tasks without the
+   * extension.
    */
-  function opener(request: RpcRequest, { grant, signal, rights, sink }: Mcp2026Call): McpCall['listen'] {
+  function opener(
+    { request, takesTasks }: Mcp2026Request,
+    { grant, signal, rights, sink }: Mcp2026Call,
+  ): McpCall['listen'] {
     const filter = filterOf(request);
+    if (filter.taskIds && !takesTasks) throw tasksMissing('A notification of tasks');
     listeners.admit(grant);
     return async (canRead) => {
       const uris = filter.resourceSubscriptions;
       // The acknowledged filter names only addresses that the caller can read.
       if (uris) filter.resourceSubscriptions = await readable(uris, canRead);
+      // Likewise only tasks of this caller.
+      if (filter.taskIds) filter.taskIds = await ownTasks(context, grant, filter.taskIds);
       const newest = await newestOf(context, grant, { uris: filter.resourceSubscriptions ?? [] });
       // A client that left by now has fired its close event already, so its listener would never be removed.
       signal.throwIfAborted();
@@ -124,11 +156,24 @@ export function createMcp2026Exchange(
 }
 
 function mcp2026Answer(method: string, answer: Answer): Answer {
-  if ('error' in answer) {
-    const { error } = answer;
-    return error.code === OLD_NOT_FOUND ? { error: { ...error, code: -32602 } } : answer;
-  }
+  if ('error' in answer) return answer;
   return { ...answer, opening: answer.interim ? INTERIM_OPENING : openingOf(method) };
+}
+
+/** Returns the answer to a call that became a task (CreateTaskResult). */
+function taskAnswer(task: JsonObject): Answer {
+  const result = JSON.stringify({ resultType: 'task', ...task });
+  return { result, failed: false, interim: true, opening: INTERIM_OPENING };
+}
+
+/** Returns those of the tasks that the caller owns. */
+async function ownTasks(
+  context: Parameters<typeof readTask>[0],
+  grant: Grant,
+  taskIds: string[],
+): Promise<string[]> {
+  const found = await Promise.all(taskIds.map((taskId) => readTask(context, ownerOf(grant), taskId)));
+  return found.flatMap((row) => (row ? [row.task_id] : []));
 }
 
 async function readable(uris: string[], canRead: (uri: string) => Promise<boolean>): Promise<string[]> {

@@ -36,6 +36,8 @@ export interface McpHandler {
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
   /** Calls a tool for a caller of REST. */
   readonly callTool: CallTool;
+  /** Lets calls that became tasks end, for `patienceMs` at most. */
+  drain(patienceMs: number): Promise<void>;
   /** Ends the listening streams, so that a shutdown waits only for running calls. */
   closeStreams(): void;
   close(): Promise<void>;
@@ -78,6 +80,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       logRequest(req, res, visit);
     },
     callTool: createToolCalls(context, createMcp2026Exchange(context, { core, listeners, watch })),
+    drain: (patienceMs) => core.runningTasks.drain(patienceMs),
     closeStreams() {
       sessions.closeStreams();
       listeners.closeStreams();

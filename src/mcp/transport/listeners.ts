@@ -1,15 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { Grant } from '../tools/grant.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { ownerOf as partiesOf, type Grant } from '../tools/grant.ts';
 import { openingOf, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
 import { responseText, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';
+
 import type { Watcher } from './watch.ts';
 
 const MAX_LISTENERS = 10_000;
 const MAX_FOR_ONE_CALLER = 1000;
-const MAX_URIS = 100;
+/** Addresses, and tasks, that one listener names. */
+const MAX_NAMED = 100;
 const LISTS = ['tools', 'prompts', 'resources'] as const;
 
 /** The notifications that a listener wants (MCP 2026-07-28, SubscriptionFilter). */
@@ -18,6 +20,8 @@ export interface Filter {
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: string[];
+  /** Tasks of the caller (extension Tasks). */
+  taskIds?: string[];
 }
 
 /** The sink for the messages of a listener: an open POST, or lines of standard output. */
@@ -101,15 +105,23 @@ export function filterOf({ params = {} }: RpcRequest): Filter {
       throw invalid(`params.notifications.${list}ListChanged must be true or false.`);
     if (value === true) filter[`${list}ListChanged`] = true;
   }
-  const uris = wanted['resourceSubscriptions'];
-  if (uris === undefined) return filter;
-  const texts = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
-  if (!Array.isArray(uris) || texts.length < uris.length || uris.length > MAX_URIS)
-    throw invalid(
-      `params.notifications.resourceSubscriptions must be a list of at most ${MAX_URIS} addresses.`,
-    );
-  filter.resourceSubscriptions = [...new Set(texts)];
+  for (const [name, what] of [
+    ['resourceSubscriptions', 'addresses'],
+    ['taskIds', 'ids of tasks'],
+  ] as const) {
+    const texts = namesIn(wanted[name]);
+    if (texts) filter[name] = texts;
+    else if (wanted[name] !== undefined)
+      throw invalid(`params.notifications.${name} must be a list of at most ${MAX_NAMED} ${what}.`);
+  }
   return filter;
+}
+
+/** Returns the different texts of a list; undefined for anything else. */
+function namesIn(value: Json | undefined): string[] | undefined {
+  if (!Array.isArray(value) || value.length > MAX_NAMED) return undefined;
+  const texts = value.filter((one) => typeof one === 'string');
+  return texts.length === value.length ? [...new Set(texts)] : undefined;
 }
 
 function ownerOf({ live, caller }: Grant): string {
@@ -121,6 +133,7 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
   const wanted = new Set([
     ...LISTS.flatMap((list) => (filter[`${list}ListChanged`] ? [`notifications/${list}/list_changed`] : [])),
     ...(subscriptions.size > 0 ? ['notifications/resources/updated'] : []),
+    ...(filter.taskIds ? ['notifications/tasks'] : []),
   ]);
   const end = (): void => {
     const opening = openingOf('subscriptions/listen', { [SUBSCRIPTION_ID]: id });
@@ -133,6 +146,9 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
     userId: grant.userId,
     credentialHeader: grant.credentialHeader,
     subscriptions,
+    ...(filter.taskIds
+      ? { tasks: { owner: partiesOf(grant), versions: new Map(filter.taskIds.map((id) => [id, 0])) } }
+      : {}),
     live: grant.live,
     newest,
     since,

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
+import { SECOND } from '../../lib/clock.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
@@ -19,6 +20,9 @@ import type { Connection } from '../tools/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
 import { createMcpCore, type McpCore } from '../tools/server.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
+
+/** How long calls that became tasks may go on after the input ended. */
+const DRAIN_MS = 20 * SECOND;
 
 /** The options of `gatehouse stdio --server`. */
 export interface StdioOptions {
@@ -73,6 +77,7 @@ export async function runStdio(
     // Pending requests still get their answer. Questions to the client end, because it can no longer answer them.
     ended.abort();
     await Promise.all(pending);
+    await core.runningTasks.drain(DRAIN_MS);
   } finally {
     listeners.closeStreams();
     watch.close();

@@ -35,6 +35,7 @@ export function createToolCalls(
         request,
         abilities: ABILITIES,
         logLevel: undefined,
+        takesTasks: false,
         requestState: call.requestState,
         responses: call.inputResponses,
       },

@@ -10,6 +10,7 @@ import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
+import { notifyOfTasks, type WatchedTasks } from './watched-tasks.ts';
 import type { RemoteSubscriptions, Subscriber } from '../tools/remote-subscriptions.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface Watcher extends Subscriber {
   live: LiveServer;
   /** The newest event of each subscribed scope at the last check. */
   readonly newest: Map<SourceScope, string>;
+  /** Tasks that it follows; undefined without any. */
+  readonly tasks?: WatchedTasks;
   /** Expiry of the caller's rights as far as known, epoch ms. The rights are checked again then. */
   endsAt: number;
   ping(): void;
@@ -51,7 +54,7 @@ export interface Watch {
 
 type WatchContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers' | 'credentialMemory' | 'intervals'
+  'db' | 'clock' | 'keys' | 'log' | 'catalog' | 'servers' | 'callers' | 'credentialMemory' | 'intervals'
 >;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
@@ -115,6 +118,7 @@ export function watchChanges(
       const started = due.slice(at, at + MAX_CHECKS).map((begin) => begin());
       await Promise.race([Promise.all(started), sleep(MAX_WAIT_MS, undefined, { ref: false })]);
     }
+    await notifyOfTasks(context, all);
   };
 
   /** Checks one watcher for new events, and its rights when `full`. Never rejects. */
