@@ -2,7 +2,7 @@ import { asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.
 import { memoByObject } from '../lib/memo.ts';
 
 const MARK = '[redacted]';
-/** Limit of the schemas that are read for one value. Marks of further schemas are not seen. */
+/** Limit of the schemas that are read for one value. A value with more of them is redacted. */
 const MAX_SCHEMAS = 1000;
 
 /**
@@ -14,7 +14,7 @@ export function redact(value: Json, schema: unknown): Json {
   const root = schema;
   const redacted = (one: Json, schemas: readonly unknown[]): Json => {
     const all = expanded(root, schemas);
-    if (all.some(isSensitive)) return MARK;
+    if (!all || all.some(isSensitive)) return MARK;
     if (Array.isArray(one)) {
       const items = all.flatMap(({ items: each = null, prefixItems = [] }) => [
         each,
@@ -59,11 +59,12 @@ function membersOf(schemas: readonly JsonObject[], name: string): unknown[] {
   ]);
 }
 
-/** Returns the schemas with those that they refer to and combine. */
-function expanded(root: JsonObject, schemas: readonly unknown[]): JsonObject[] {
+/** Returns the schemas with those that they refer to and combine; undefined for more than MAX_SCHEMAS. */
+function expanded(root: JsonObject, schemas: readonly unknown[]): JsonObject[] | undefined {
   const all = new Set<JsonObject>();
   const left = [...schemas];
-  while (left.length > 0 && all.size < MAX_SCHEMAS) {
+  while (left.length > 0) {
+    if (all.size > MAX_SCHEMAS) return undefined;
     const next = left.pop();
     if (!isJsonObject(next) || all.has(next)) continue;
     all.add(next);

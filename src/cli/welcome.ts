@@ -143,6 +143,7 @@ function desktopConfig(
     config.database.kind === 'sqlite' &&
     config.database.path === join(config.home, 'gatehouse.db') &&
     config.masterKeys === undefined &&
+    config.keyVault === undefined &&
     config.masterKeyFile === undefined;
   const args = inHome ? ['stdio', '--server', serverName] : ['stdio', '--url', accessUrl];
   const isUsualHome = config.home === join(homedir(), '.gatehouse');

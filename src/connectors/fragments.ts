@@ -48,11 +48,24 @@ export function withFragments(value: unknown, file: string): { value: unknown; f
   return { value: expand(value, '', 0), faults };
 }
 
-/** Returns the hash of a file's text, and of the files of fragments that the text names. */
+/** Returns the hash of a file's text, and of the files of fragments that the text and these files name. */
 export function sourceHash(text: string, file: string): string {
-  const ids = new Set([...text.matchAll(/\bextends:\s*['"]?([a-z0-9-]+)\./g)].map((match) => match[1] ?? ''));
-  if (ids.size === 0) return sha256(text);
-  return sha256([text, ...[...ids].sort().map((id) => textOf(file, id) ?? '')].join('\n'));
+  const named = new Map<string, string>();
+  const left = idsIn(text);
+  for (let id = left.pop(); id !== undefined; id = left.pop()) {
+    if (named.has(id)) continue;
+    const fragments = textOf(file, id) ?? '';
+    named.set(id, fragments);
+    left.push(...idsIn(fragments));
+  }
+  if (named.size === 0) return sha256(text);
+  const parts = [...named].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, fragments]) => fragments);
+  return sha256([text, ...parts].join('\n'));
+}
+
+/** Returns the ids of the connectors whose fragments a text extends. */
+function idsIn(text: string): string[] {
+  return [...text.matchAll(/\bextends:\s*['"]?([a-z0-9-]+)\./g)].map(([, id = '']) => id);
 }
 
 /** Returns a function that reads a fragment by its reference. Each file is read once. */

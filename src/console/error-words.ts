@@ -100,6 +100,46 @@ const WORDS: Record<string, Words> = {
     title: 'Gatehouse has a fault',
     todo: 'The log has the error under the id of the request. Please report it.',
   },
+  budget_exceeded: {
+    title: 'A budget is used up',
+    todo: 'The caller got the time at which calls run again. The budgets are on the page of the server.',
+  },
+  circuit_open: {
+    title: 'Calls of this action are stopped, because its app keeps failing',
+    todo: 'Nothing was sent to the app. Gatehouse tries one call after the time of the server’s setting.',
+  },
+  program_failed: {
+    title: 'The program of the agent failed',
+    todo: 'The agent got the message of its fault, and usually corrects the program on its own.',
+  },
+  user_id_missing: {
+    title: 'The call named no user',
+    todo: 'The server has no owner, so the client must send x-svc-userid with each request.',
+  },
+  credential_conflict: {
+    title: 'The call names two accounts, or one that changed at the same time',
+    todo: 'The caller must leave one of them out, or repeat the call.',
+  },
+  idempotency_conflict: {
+    title: 'The Idempotency-Key was used for another request',
+    todo: 'The caller must send a new key with a new request.',
+  },
+  idempotency_in_progress: {
+    title: 'The first request with this Idempotency-Key still runs',
+    todo: 'The caller can repeat it later, and gets the answer of the first one.',
+  },
+  limit_reached: {
+    title: 'A limit of Gatehouse is reached',
+    todo: 'The caller got the number and the name of the limit.',
+  },
+  file_not_found: {
+    title: 'The file of the call does not exist',
+    todo: 'Files are stored for 24 hours, and belong to one user. The caller must upload it again.',
+  },
+  payload_too_large: {
+    title: 'The input is too large',
+    todo: 'The caller got the limit, and must send less at once.',
+  },
   rate_limited: {
     title: 'A limit of Gatehouse is reached',
     todo: 'The caller got the time of the next try.',

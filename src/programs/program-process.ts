@@ -108,7 +108,7 @@ function watchLimits(cpuSeconds: number): () => void {
     if ((user + system) / 1e6 > cpuSeconds)
       send({ type: 'limit', reason: `it used more than ${cpuSeconds} s of processor time` });
     if (process.memoryUsage.rss() > MAX_RSS)
-      send({ type: 'limit', reason: `it takes more than ${LIMITS.memoryMib} MiB of memory` });
+      send({ type: 'limit', reason: `its process takes more than ${MAX_RSS / MIB} MiB of memory` });
   }, CHECK_MS);
   return () => clearInterval(timer);
 }

@@ -14,6 +14,7 @@ const ACTION = `  unlock_note:
     body:
       password: {type: string, sensitive: true}
       note: {type: string}
+      many: {anyOf: [${Array.from({ length: 1001 }, (_, at) => `{const: "${at}"}`).join(', ')}]}
       deep: {type: object, properties: {pin: {type: string, format: password}, name: {type: string}}}
     response: {schema: {type: object, properties: {path: {type: string, sensitive: true}}}}
 `;
@@ -104,6 +105,11 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     const rows = await stored();
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.some(({ sealed }) => sealed.includes('note'))).toBe(false);
+  });
+
+  test('a field whose schema has more than 1,000 parts is replaced', async () => {
+    const { body } = await executed({ note: 'x', many: '7' });
+    expect(body).toMatchObject({ input: { note: 'x', many: '[redacted]' } });
   });
 
   test('a key without payloads:read sees the call without them', async () => {

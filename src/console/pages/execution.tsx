@@ -23,7 +23,7 @@ import { UndoCall, type UndoableCall } from '../parts/undo-call.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
-import { isObject, query } from '../rest-client.ts';
+import { isObject, query, RestError } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
 /** One call: who asked, what was decided, which account it used, what the app answered. */
@@ -250,6 +250,7 @@ function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) 
     userId: userId ?? undefined,
   });
   if (!credentialId) return 'No stored account was used.';
+  const isDeleted = credential.error instanceof RestError && credential.error.code === 'credential_not_found';
   return (
     <Group gap="xs">
       {credential.data ? (
@@ -262,7 +263,7 @@ function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) 
       ) : (
         <span className="mono">{credentialId}</span>
       )}
-      {credential.isError && <span>It was deleted since.</span>}
+      {isDeleted && <span>It was deleted since.</span>}
     </Group>
   );
 }

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { afterEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -71,6 +72,19 @@ test('a change of a fragment is seen although the file stays the same', () => {
   const text = readFileSync(shipped, 'utf8');
   expect(text).toContain('extends: gmail.');
   expect(sourceHash(text, shipped)).not.toBe(sourceHash(text, '/nowhere/x/connector.yaml'));
+});
+
+test('a change of a fragment that a fragment extends is seen too', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-fragments-'));
+  const file = join(folder, 'app/connector.yaml');
+  const text = 'actions: {list_things: {extends: suite.list}}';
+  for (const name of ['suite', 'base']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'suite/fragments.yaml'), 'list: {extends: base.described}');
+  const hashOf = (description: string) => {
+    writeFileSync(join(folder, 'base/fragments.yaml'), `described: {description: ${description}}`);
+    return sourceHash(text, file);
+  };
+  expect(hashOf('One.')).not.toBe(hashOf('Two.'));
 });
 
 test('the schema for editors accepts a mapping that extends a fragment', () => {
