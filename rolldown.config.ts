@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { build, defineConfig, type OutputOptions, type Plugin } from 'rolldown';
 import { toCached, cachedText } from './src/connectors/definition-cache.ts';
@@ -58,7 +59,17 @@ const docsBrowser = defineConfig({
   output: { dir: 'dist/docs/assets', format: 'esm', minify: true, chunkFileNames: '[name].js' },
 });
 
-export default [service, docsBrowser];
+/* dist/views: the document of MCP Apps, with its script and styles inside. */
+const views = defineConfig({
+  logLevel: 'warn',
+  input: { view: 'src/views/result-view.ts' },
+  platform: 'browser',
+  transform: { target: 'es2022' },
+  plugins: [viewDocument('src/views')],
+  output: { dir: 'dist/views', format: 'iife', minify: true },
+});
+
+export default [service, docsBrowser, views];
 
 /** Emits the programs of other processes. Each is one file, because a process gets it as a text (runtime/child-program.ts). */
 function programs(inputs: string[]): Plugin {
@@ -176,6 +187,49 @@ function docsStyles(folder: string): Plugin {
       this.emitFile({ type: 'asset', fileName: 'icon.svg', source: read('icon.svg') });
     },
   };
+}
+
+/**
+ * Emits the document in place of its script. Its policy names the hashes of the script and of the styles, so that no other
+ * code runs in it, in addition to the policy of the host.
+ */
+function viewDocument(folder: string): Plugin {
+  return {
+    name: 'view-document',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== 'chunk') continue;
+        const script = file.code.trim().replaceAll('</script', String.raw`<\/script`);
+        const style = ['view', 'records']
+          .map((name) => readFileSync(`${folder}/${name}.css`, 'utf8'))
+          .join('')
+          .replaceAll(/\/\*.*?\*\//gs, '')
+          .replaceAll(/\s+/g, ' ')
+          .trim();
+        delete bundle[file.fileName];
+        this.emitFile({ type: 'asset', fileName: 'result.html', source: viewHtml({ script, style }) });
+      }
+    },
+  };
+}
+
+function viewHtml({ script, style }: { script: string; style: string }): string {
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>Result of Gatehouse</title>
+<style>${style}</style></head>
+<body><script>${script}</script></body></html>
+`;
 }
 
 /** The shipped connector files, read and checked, so that a first start does neither. */

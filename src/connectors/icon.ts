@@ -41,7 +41,7 @@ export function drawIcon({ title, letter, color }: Icon): string {
 }
 
 /** Returns black or white, whichever contrasts more (WCAG 2.2, relative luminance). */
-function inkOn(color: string): string {
+export function inkOn(color: string): string {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;

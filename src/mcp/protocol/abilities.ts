@@ -1,6 +1,6 @@
 import { asObject, isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
-/** Input that the server can request from a client, by the client's version and declared capabilities. */
+/** Abilities of a client, by its version and declared capabilities. */
 export interface Abilities {
   /** Forms for the client's user. */
   form: boolean;
@@ -10,7 +10,13 @@ export interface Abilities {
   sampling: boolean;
   /** The folders that the client works in. */
   roots: boolean;
+  /** HTML documents next to the results of tools (MCP Apps). Nothing is requested, the client reads them. */
+  views: boolean;
 }
+
+/** The media type of documents of MCP Apps, and the name of the extension (MCP Apps 2026-01-26). */
+export const VIEW_TYPE = 'text/html;profile=mcp-app';
+const VIEWS = 'io.modelcontextprotocol/ui';
 
 /** A request for input to the client, in MCP's wire form. */
 export interface InputRequest {
@@ -28,7 +34,8 @@ const FIRST_WITH_LINKS = '2025-11-25';
 /** Reads declared capabilities. `elicitation: {}` means forms, because the first versions had no modes. */
 export function abilitiesOf(version: string, capabilities: Json | undefined): Abilities {
   const declared = asObject(capabilities);
-  const { elicitation, sampling, roots } = declared;
+  const { elicitation, sampling, roots, extensions } = declared;
+  const { mimeTypes } = asObject(asObject(extensions)[VIEWS]);
   const modes = isJsonObject(elicitation) && version >= FIRST_WITH_FORMS ? elicitation : undefined;
   const url = version >= FIRST_WITH_LINKS && isJsonObject(modes?.['url']);
   return {
@@ -36,6 +43,7 @@ export function abilitiesOf(version: string, capabilities: Json | undefined): Ab
     url,
     sampling: isJsonObject(sampling),
     roots: isJsonObject(roots),
+    views: Array.isArray(mimeTypes) && mimeTypes.includes(VIEW_TYPE),
   };
 }
 

@@ -44,6 +44,7 @@ export const createCredentialTool = tool({
     'work after the account is connected.',
   input: z.strictObject({ connectorId: z.string().describe('From list_connectors_svc.') }),
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  view: 'results',
   async run(scope, { connectorId: named }): Promise<JsonObject> {
     const { connector } = visibleConnector(scope, named);
     const { connectorId } = connector;
@@ -86,6 +87,7 @@ export const setDefaultCredentialTool = tool({
       .describe('From the error confirmation_required, after the user agreed.'),
   }),
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  view: 'questions',
   thirdParty: true,
   async run(scope, { credentialId: named, connectorId, confirmationToken }): Promise<JsonObject> {
     const { connector, credential } = await accountNamed(scope, named, connectorId);

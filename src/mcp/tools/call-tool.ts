@@ -7,11 +7,12 @@ import { actionsNamed } from './proposals.ts';
 import { InputRequired } from './input.ts';
 import { restricted } from '../../servers/access.ts';
 import { Rendered } from './rendered.ts';
-import { sizingOf, toErrorResult, toResultText } from './results.ts';
+import { sizingOf, toErrorResult, toResultText, withFacts } from './results.ts';
 import { logInternal } from './rpc-error.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
+import { viewFacts } from './view-facts.ts';
 import type { WorkflowTool } from './workflow-tool.ts';
 import { runWorkflow } from './workflow-tools.ts';
 
@@ -31,8 +32,10 @@ export async function callTool(scope: ToolScope, given: string, args: unknown): 
   try {
     if (builtIn) {
       const { value, sizing } = await builtIn.run(scope, args);
-      const { thirdParty } = builtIn;
-      return new Rendered(await toResultText(scope, value, { thirdParty, sizing }));
+      const { thirdParty, view } = builtIn;
+      const viewed = { tool: name, args, source: sizing?.source };
+      const facts = view && (await viewFacts(scope, { ...viewed, ours: thirdParty ? undefined : value }));
+      return new Rendered(await toResultText(scope, value, { thirdParty, sizing, facts }));
     }
     const input = readArguments(scope, args);
     if (workflow && isJsonObject(input)) {
@@ -44,7 +47,8 @@ export async function callTool(scope: ToolScope, given: string, args: unknown): 
       const direct = directArguments(scope, action, input);
       const structured = await runAction(scope, { connectorId, actionId, ...direct });
       const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
-      return new Rendered(await toResultText(scope, structured, { thirdParty: true, sizing }));
+      const facts = await viewFacts(scope, { tool: name, args, source: action });
+      return new Rendered(await toResultText(scope, structured, { thirdParty: true, sizing, facts }));
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
@@ -52,7 +56,9 @@ export async function callTool(scope: ToolScope, given: string, args: unknown): 
     const error = answerError(thrown);
     if (belongsToProtocol(error, scope)) throw error;
     if (hidesCause(error)) logInternal(scope.context, thrown, scope.requestId);
-    return new Rendered(JSON.stringify(toErrorResult(error, scope)), true);
+    const isViewed = action !== undefined || builtIn?.view !== undefined;
+    const facts = isViewed ? await viewFacts(scope, { tool: name, args, source: action, error }) : undefined;
+    return new Rendered(JSON.stringify(withFacts(toErrorResult(error, scope), facts)), true);
   }
 }
 

@@ -18,6 +18,7 @@ export function tool<S extends z.ZodType>(spec: {
   input: S;
   hints: Hints;
   thirdParty?: boolean;
+  view?: BuiltInTool['view'];
   /** Corrects arguments that break the schema. Records corrections in the scope. */
   repair?(scope: ToolScope, args: JsonObject): JsonObject;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
@@ -41,6 +42,7 @@ export function tool<S extends z.ZodType>(spec: {
       annotations: sparseHints(spec.hints),
     },
     thirdParty: spec.thirdParty === true,
+    view: spec.view,
     async run(scope, given) {
       let args = given;
       let parsed = spec.input.safeParse(args);

@@ -31,6 +31,8 @@ import { RpcError } from './rpc-error.ts';
 import { answerTask } from './task-methods.ts';
 import type { ToolScope } from './tool.ts';
 import { pageTexts } from './tool-definition.ts';
+import { showsViews } from './view-document.ts';
+import type { Viewer } from './visible-types.ts';
 import { listed } from './workflow-tools.ts';
 
 const MAX_SUBSCRIPTIONS = 1000;
@@ -170,10 +172,16 @@ async function isReadable(scope: ToolScope, uri: string): Promise<boolean> {
   }
 }
 
+function viewerOf(scope: ToolScope): Viewer | undefined {
+  if (!showsViews(scope)) return undefined;
+  return scope.inputs?.abilities.form ? 'asked' : 'unasked';
+}
+
 /** Returns the cached bytes of the list, or a page when the list has several. */
 async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
-  const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context, grant));
+  const several = await severalAccounts(context, grant);
+  const { listBytes, tools } = visibility.of(grant.live, several, viewerOf(scope));
   const more = listed(await workflowTools.of(grant), grant);
   if (cursor === undefined && listBytes && more.length === 0) return new Rendered(listBytes);
   const all = [...tools, ...more];

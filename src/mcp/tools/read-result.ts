@@ -39,6 +39,7 @@ export const readResultTool = tool({
     limit: z.int().min(1).max(MOST_RECORDS).optional().describe(`Records; default ${RECORDS}.`),
   }),
   hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  view: 'results',
   thirdParty: true,
   async run(scope, { resultId, expression, query, fields, offset = 0, limit = RECORDS }) {
     const whole = await valueOf(scope, resultId);

@@ -11,6 +11,7 @@ import { isRemoteUri, readRemoteResource, remoteResource, remoteResources } from
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
+import { readView, viewResources } from './view-document.ts';
 import type { VisibleConnector } from './visible-types.ts';
 
 const PER_PAGE = 100;
@@ -44,6 +45,7 @@ export async function listResources(scope: ToolScope, cursor: string | undefined
     ...eventResources(scope),
     ...appResources(scope).fixed.map(({ address, ...rest }) => ({ uri: address, ...rest })),
     ...(await remoteResources(scope)).resources,
+    ...viewResources(scope),
   ];
   const { page, nextCursor } = await pageAt(scope, { list: 'resources', all, cursor, size: PER_PAGE });
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
@@ -114,6 +116,8 @@ export async function assertFollowed(scope: ToolScope, uri: string): Promise<voi
 
 /** Returns the content of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
 export async function readResource(scope: ToolScope, uri: string) {
+  const view = readView(scope, uri);
+  if (view) return { contents: [view] };
   if (!uri.startsWith('svc:')) {
     const found = await readAppResource(scope, uri);
     if (found) return { contents: [found] };

@@ -54,11 +54,17 @@ type ResultScope = Pick<ToolScope, 'context' | 'grant'>;
 export async function toResultText(
   scope: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
   structuredContent: JsonObject,
-  { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
+  {
+    thirdParty = false,
+    sizing,
+    facts,
+  }: { thirdParty?: boolean; sizing?: Sizing | undefined; facts?: JsonObject | undefined } = {},
 ): Promise<string> {
   const note = noteOf(scope.corrections);
   if (isContent(structuredContent))
-    return JSON.stringify(withNote(thirdParty ? asThirdParty(structuredContent) : structuredContent, note));
+    return JSON.stringify(
+      withFacts(withNote(thirdParty ? asThirdParty(structuredContent) : structuredContent, note), facts),
+    );
   const text = await jsonText(structuredContent, scope.context.throttle.pause);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
@@ -67,8 +73,13 @@ export async function toResultText(
   const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
   const mark = thirdParty ? MARK : '';
   const block = note ? `,${JSON.stringify(note.block)}` : '';
-  const meta = note ? `,"_meta":${JSON.stringify(note.meta)}` : '';
+  const meta = note || facts ? `,"_meta":${JSON.stringify({ ...note?.meta, ...facts })}` : '';
   return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}${block}],"structuredContent":${shown}${meta}}`;
+}
+
+/** Adds facts to the metadata of a result: those that the document of MCP Apps shows (view-facts.ts). */
+export function withFacts<T extends { [key: string]: unknown }>(answer: T, facts: JsonObject | undefined): T {
+  return facts ? { ...answer, _meta: { ...Object(answer['_meta']), ...facts } } : answer;
 }
 
 /** Appends our note to the content of an app. */

@@ -51,6 +51,7 @@ export const executeActionTool = tool({
     'pagination.nextOffset while pagination.hasMore. An error about parameters names each fault and returns the schema.',
   input: action,
   hints: RUNS,
+  view: 'results',
   thirdParty: true,
   repair(scope, args) {
     const call = repairedCall(scope, args);

@@ -17,6 +17,7 @@ import { createRemoteSubscriptions, type RemoteSubscriptions } from './remote-su
 import { createActionSearch } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
+import { createViewDocument } from './view-document.ts';
 import { createVisibility } from './visible.ts';
 import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
@@ -60,12 +61,8 @@ const NO_VALIDATOR = {
 
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const { clock, log } = context;
-  const visibility = createVisibility(context);
-  const waitingCalls = createWaitingCalls();
-  const runningTasks = createRunningTasks(context);
-  const searchActions = createActionSearch(context);
-  const workflowTools = createWorkflowTools(context);
-  const parts = { context, visibility, searchActions, workflowTools, waitingCalls, runningTasks };
+  const parts = createParts(context);
+  const { visibility, waitingCalls, runningTasks } = parts;
   /** Running requests by our own ids, which the SDK gets. The ids of two clients may be equal. */
   const running = new Map<string | number, Entry>();
   let nextId = 0;
@@ -165,6 +162,19 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       remoteSubscriptions.close();
       await server.close();
     },
+  };
+}
+
+/** Creates the parts that every run of a tool gets. */
+function createParts(context: Context) {
+  return {
+    context,
+    visibility: createVisibility(context),
+    waitingCalls: createWaitingCalls(),
+    runningTasks: createRunningTasks(context),
+    searchActions: createActionSearch(context),
+    workflowTools: createWorkflowTools(context),
+    viewDocument: createViewDocument(),
   };
 }
 

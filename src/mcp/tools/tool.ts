@@ -9,6 +9,7 @@ import type { Visibility, Visible } from './visible-types.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 import type { WorkflowTools } from './workflow-tool.ts';
 import type { ToolDefinition } from './tool-definition.ts';
+import type { ViewDocument } from './view-document.ts';
 
 /** The context of a tool run, and the request that it belongs to. */
 export interface ToolScope extends Omit<McpCall, 'connection' | 'listen' | 'protocolVersion'> {
@@ -19,6 +20,7 @@ export interface ToolScope extends Omit<McpCall, 'connection' | 'listen' | 'prot
   workflowTools: WorkflowTools;
   waitingCalls: WaitingCalls;
   runningTasks: Pick<RunningTasks, 'wake'>;
+  viewDocument: ViewDocument;
   /** Subscribes the user to a resource of a remote MCP server. @throws as RemoteSubscriptions */
   follow(uri: string): Promise<void>;
   /** Ends the subscription when no other client of the user has it. */
@@ -32,6 +34,11 @@ export interface BuiltInTool {
   definition: ToolDefinition;
   /** Whether its answer holds the words of an app. */
   thirdParty: boolean;
+  /**
+   * When clients with MCP Apps show its results in the document: always, or only where they cannot ask their user.
+   * Undefined means never.
+   */
+  view?: 'results' | 'questions' | undefined;
   /**
    * Runs the tool. Returns the structured answer and how much of it is inlined.
    * @throws GatehouseError, which becomes a tool error.

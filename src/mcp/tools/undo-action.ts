@@ -18,6 +18,7 @@ export const undoActionTool = tool({
       .describe('From the error confirmation_required, after the user agreed.'),
   }),
   hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+  view: 'questions',
   thirdParty: true,
   async run(scope, { undoToken, confirmationToken }) {
     const { environment, userId, live } = scope.grant;

@@ -24,12 +24,15 @@ export interface VisibleConnector {
   readonly actions: readonly Action[];
 }
 
+/** A client that shows documents of MCP Apps. `asked`: it also asks its user itself, by a form. */
+export type Viewer = 'asked' | 'unasked';
+
 export interface Visibility {
   /**
    * Returns what a server shows. The direct tools of connectors in `several` also take an account, because the user
-   * has more than one.
+   * has more than one. For a viewer, tools name the document that shows their results.
    */
-  of(live: LiveServer, several?: ReadonlySet<string>): Visible;
+  of(live: LiveServer, several?: ReadonlySet<string>, viewer?: Viewer): Visible;
   /** Returns the action of a direct tool's name anywhere in the catalogue, allowed or not. */
   actionOf(environment: Environment, toolName: string): Action | undefined;
 }

@@ -13,6 +13,7 @@ import { ACCOUNT_TOOLS, BUILT_IN_BY_NAME, BUILT_IN_TOOLS, PROGRAM_TOOLS } from '
 import type { BuiltInTool } from './tool.ts';
 import { MAX_PAGE_BYTES, pageTexts, sparseHints, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
+import { withViews } from './viewed-tools.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -42,14 +43,18 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   };
 
   return {
-    of(live, ambiguous) {
+    of(live, ambiguous, viewer) {
       dropStale();
-      const found = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
-      if (!ambiguous || ambiguous.size === 0) return found;
-      const toChoose = choicesIn(found, ambiguous);
-      if (toChoose.length === 0) return found;
-      const key = `${live.shape} ${toChoose.join(' ')}`;
-      return cached.get(key) ?? cache(key, withAccounts(found, toChoose));
+      const plain = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
+      const toChoose = ambiguous?.size ? choicesIn(plain, ambiguous) : [];
+      const isPlain = toChoose.length === 0;
+      const key = isPlain ? live.shape : `${live.shape} ${toChoose.join(' ')}`;
+      const found = isPlain ? plain : (cached.get(key) ?? cache(key, withAccounts(plain, toChoose)));
+      if (!viewer) return found;
+      const viewedKey = `${key}
+${viewer}`;
+      const withTools = (tools: Visible['tools']) => ({ ...found, tools, listBytes: listBytes(tools) });
+      return cached.get(viewedKey) ?? cache(viewedKey, withTools(withViews(found, live.decision, viewer)));
     },
     actionOf(environment, toolName) {
       dropStale();

@@ -7,8 +7,8 @@ import { responseText, type RpcFault, type RpcRequest } from '../protocol/messag
 import { grantFor } from '../tools/grant.ts';
 import type { Mcp2026Exchange } from './exchange-2026.ts';
 
-/** The caller shows questions and links to a person. It has no model, and no folders. */
-const ABILITIES: Abilities = { form: true, url: true, sampling: false, roots: false };
+/** The caller shows questions and links to a person. It has no model, no folders and no documents. */
+const ABILITIES: Abilities = { form: true, url: true, sampling: false, roots: false, views: false };
 
 /** Nothing but the result reaches the caller, so progress and log messages are dropped. */
 const SILENT = { send: () => {} };
