@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -8,6 +9,8 @@ import { startService, type Service } from '../support/service.ts';
  */
 
 const MAX_ATTEMPTS = 100;
+const toolCall = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) });
+const given = z.looseObject({ toolCalls: z.array(toolCall).default([]) });
 const [url = ''] = process.argv.slice(2);
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
 const context: unknown = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}');
@@ -68,10 +71,16 @@ async function areToolsRead(): Promise<boolean> {
 async function callTool(userId: string, actionId: string) {
   const answer = await service.call('POST', `/connectors/scenario/actions/${actionId}/execute`, {
     headers: { 'x-svc-userid': userId },
-    body: { input: actionId === 'add_numbers' ? { a: 5, b: 3 } : {} },
+    body: { input: inputOf(actionId) },
   });
   console.log(actionId, answer.status, JSON.stringify(answer.body));
   return answer;
+}
+
+/** Returns the input of a call: the arguments that the scenario names, where it does. */
+function inputOf(actionId: string): object {
+  const named = given.parse(context).toolCalls.find(({ name }) => name === actionId);
+  return named?.arguments ?? (actionId === 'add_numbers' ? { a: 5, b: 3 } : {});
 }
 
 /** Signs the user in, as a browser does. The scenario's authorization server consents at once. */

@@ -26,8 +26,14 @@ const SUITES: { [name: string]: { program: string; args: string[]; extension?: s
 const CLIENT_SUITES: { [name: string]: { program: string; scenarios: RegExp } } = {
   'client of 0.1.16': { program: '@modelcontextprotocol/conformance', scenarios: /./ },
   // The other scenarios are those of 0.1.16.
-  'client of 0.2': { program: 'conformance-next', scenarios: /iss-|issuer-mismatch|migration/ },
+  'client of 0.2': {
+    program: 'conformance-next',
+    scenarios: /iss-|issuer-mismatch|migration|^http-|^request-/,
+  },
 };
+/** The scenarios for clients in the list of a suite that Gatehouse may pass. */
+const CLIENT_SCENARIO =
+  /(?<=- )(?:auth\/[\w-]+|initialize|tools_call|http-(?:standard|custom)-headers|request-metadata)(?= )/g;
 const EXTENSION = 'is an extension for clients without a user, which Gatehouse does not have';
 /** Scenarios that Gatehouse cannot pass, with the reason. */
 const NOT_APPLICABLE: { [scenario: string]: string } = {
@@ -81,7 +87,7 @@ for (const [name, { program, scenarios }] of Object.entries(CLIENT_SUITES)) {
   console.log(`\n== ${name}`);
   const main = join(folder, 'node_modules', program, 'dist/index.js');
   const { stdout } = await run(process.execPath, [main, 'list'], { cwd: folder });
-  const all = [...new Set(stdout.match(/(?<=- )(?:auth\/[\w-]+|initialize|tools_call)(?= )/g) ?? [])];
+  const all = [...new Set(stdout.match(CLIENT_SCENARIO) ?? [])];
   for (const one of all.filter((each) => scenario === undefined || each === scenario)) {
     const reason = NOT_APPLICABLE[one];
     if (reason !== undefined) console.log(`- ${one}: ${reason}`);
