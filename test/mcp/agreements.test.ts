@@ -154,7 +154,7 @@ describe('an agreement of several requests', () => {
     for (const at of [0, 1, 0]) {
       const repeated = await call('bank_close_account', last, { at });
       expect([repeated.status, outcome(repeated)]).toEqual([200, 'request_state_invalid']);
-      expect(repeated.at('error.message')).toContain('used already');
+      expect(repeated.at('error.message')).toContain('already used');
     }
     expect(effects).toBe(1);
   });

@@ -62,8 +62,8 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     const failed = page.getByRole('link', { name: 'sandbox.fail' });
     await failed.waitFor();
     await failed.click();
-    await page.getByText('The app failed').waitFor();
-    expect(await page.getByRole('main').innerText()).toContain('Its last answer had the status 503.');
+    await page.getByText('Its last answer had the status 503.').waitFor();
+    expect(await page.getByRole('main').innerText()).toContain('The app failed');
     await page.context().close();
   });
 
