@@ -1,7 +1,7 @@
 import { listen } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type OpenContext } from '../context.ts';
-import { holdPackage } from '../held-package.ts';
+import { holdPackageSoon } from '../held-package.ts';
 import { createServiceLog } from '../log.ts';
 import { storeFails } from './store-fails.ts';
 import { welcome } from './welcome.ts';
@@ -26,7 +26,7 @@ async function serveUntil(stop: Promise<NodeJS.Signals>, context: OpenContext): 
   try {
     const app = await listen(context);
     try {
-      void holdPackage(context.log);
+      holdPackageSoon(context.log);
       await welcome(context, app.port);
       context.log.info({ signal: await stop }, 'stopping');
     } finally {

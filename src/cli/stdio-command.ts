@@ -1,15 +1,11 @@
 import { z } from 'zod';
-import { holdPackage } from '../held-package.ts';
-import { SECOND } from '../lib/clock.ts';
+import { holdPackageSoon } from '../held-package.ts';
 import { createLog } from '../log.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 export type Options =
   | { url: string; headers: Record<string, string> }
   | { server: string; user: string | undefined; environment: Environment };
-
-/** Delay before the release is read into memory, because the client waits for its first answer. */
-const HOLD_AFTER_MS = 5 * SECOND;
 
 const options = z.object({
   server: z.string().optional(),
@@ -50,7 +46,7 @@ export async function stdio(options: Options): Promise<number> {
   const streams = { input: process.stdin, output: process.stdout, signal: stop.signal };
   // A client that is gone reads no more, which is a normal end and no fault.
   process.stdout.on('error', () => stop.abort());
-  setTimeout(() => void holdPackage(createLog('warn', process.stderr)), HOLD_AFTER_MS).unref();
+  holdPackageSoon(createLog('warn', process.stderr));
   try {
     if ('url' in options) {
       const { runBridge } = await import('../mcp/transport/bridge.ts');
