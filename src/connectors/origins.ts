@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { memoByObject } from '../lib/memo.ts';
 import type { Connector } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
@@ -47,14 +48,25 @@ export function keepsOrigins(
   binding: string,
 ): boolean {
   if (binding === '') return !custom;
-  const bound: unknown = JSON.parse(binding);
-  return Array.isArray(bound) && placesOf(definition).every((place) => bound.includes(place));
+  const bound = boundPlaces(binding);
+  // A secret that an earlier release bound has no token endpoint.
+  const places = bound.every(isOrigin) ? originsOf(definition) : placesOf(definition);
+  return bound.length > 0 && places.every((place) => bound.includes(place));
 }
 
 /** Returns whether only the sign-in of a connector is at another address than the one that a secret was bound to. */
 export function movedSignIn({ definition }: Pick<Connector, 'definition'>, binding: string): boolean {
-  const bound: unknown = binding === '' ? undefined : JSON.parse(binding);
-  return Array.isArray(bound) && definition.protocol === 'mcp' && bound.includes(originsOf(definition)[0]);
+  const [origin = ''] = originsOf(definition);
+  return definition.protocol === 'mcp' && boundPlaces(binding).includes(origin);
+}
+
+/** Returns the places of a binding; none for an empty one. */
+function boundPlaces(binding: string): string[] {
+  return binding === '' ? [] : z.array(z.string()).parse(JSON.parse(binding));
+}
+
+function isOrigin(place: string): boolean {
+  return /^https?:\/\/[^/?#]*$/.test(place);
 }
 
 /**
