@@ -7,9 +7,8 @@ import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
+import { DRAIN_MS } from './lib/drain.ts';
 
-/** How long a stop waits for running requests. */
-const DRAIN_MS = 20_000;
 const SWEEP_MS = 50;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
-import { SECOND, MINUTE } from '../lib/clock.ts';
+import { MINUTE } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tx } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
@@ -15,6 +15,7 @@ import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 import { cancelLeftovers } from './cancel-deliveries.ts';
 import { deleteOldEvents } from './event-retention.ts';
+import { DRAIN_MS } from '../lib/drain.ts';
 
 type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'telemetry' | 'intervals'>;
 
@@ -25,8 +26,6 @@ interface DispatcherOptions {
   /** Further sweeps, which run with those of old events. */
   sweeps?: readonly Sweep[];
 }
-
-const DRAIN_MS = 20 * SECOND;
 
 /**
  * Sends the deliveries of the outbox between start() and close(). Outside that time they wait in the store. Handoffs and

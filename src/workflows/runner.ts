@@ -1,12 +1,10 @@
 import type { Context, Runs } from './context.ts';
-import { SECOND } from '../lib/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
 import type { Turn } from './turn.ts';
+import { DRAIN_MS } from '../lib/drain.ts';
 
 const SOON_MS = 50;
-/** How long close() waits for running steps. Other processes then take over their runs. */
-const DRAIN_MS = 20 * SECOND;
 
 /** Creates the runner. Its code is loaded at first use, because listing tools does not need it. */
 export function createRuns(): Runs {

@@ -6,9 +6,10 @@ import { restricted } from '../../servers/access.ts';
 import type { Question } from '../../upstream/upstream-call.ts';
 import { missingFor } from '../protocol/abilities.ts';
 import { asAsked } from './content.ts';
+import { CANCELLED } from './elicitation.ts';
 import { InputRequired, type Inputs } from './input.ts';
 import type { ToolScope } from './tool.ts';
-import { CANCELLED, WaitingCall, type Around, type Turn } from './waiting-calls.ts';
+import { WaitingCall, type Around, type Turn } from './waiting-calls.ts';
 
 const STEP = 'waiting';
 const KEY = 'question';

@@ -4,6 +4,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { InputRequest } from '../protocol/abilities.ts';
+import { CANCELLED } from './elicitation.ts';
 import { inputRequired, type InputAnswers } from './input.ts';
 import type { ToolScope } from './tool.ts';
 import type { Question } from '../../upstream/upstream-call.ts';
@@ -140,15 +141,14 @@ export function messagesOf(data: JsonObject): z.infer<Shapes['messages']> {
  * who did not answer.
  */
 export async function askClient(scope: ToolScope, appName: string, question: Question): Promise<JsonObject> {
-  const none: JsonObject = { action: 'cancel' };
   try {
     const { answers } = await inputRequired(scope, {
       step: STEP,
       requests: { question: asAsked(question, appName) },
     });
-    return answers['question'] ?? none;
+    return answers['question'] ?? CANCELLED;
   } catch (error) {
-    if (error instanceof GatehouseError && error.code === 'client_capability_missing') return none;
+    if (error instanceof GatehouseError && error.code === 'client_capability_missing') return CANCELLED;
     throw error;
   }
 }

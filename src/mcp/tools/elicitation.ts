@@ -9,6 +9,8 @@ import type { Inputs } from './input.ts';
 
 /** How long a client's user may take to answer. */
 export const PATIENCE_MS = 10 * MINUTE;
+/** The answer of a user who gave none. */
+export const CANCELLED: JsonObject = { action: 'cancel' };
 
 /** A link that the client is asked to open for its user (URL mode elicitation). */
 export interface UrlElicitation {
@@ -81,7 +83,7 @@ export function sessionInputs(
 
 /** Returns the answer to a question that got none: it counts as cancelled by the user. Other requests have none. */
 export function unanswered(method: string): JsonObject | undefined {
-  return method === 'elicitation/create' ? { action: 'cancel' } : undefined;
+  return method === 'elicitation/create' ? CANCELLED : undefined;
 }
 
 /** Returns the error of a call that can be repeated after its user has opened a link (-32042). */

@@ -37,7 +37,10 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
     names.clear();
   };
 
-  const cache = (key: string, visible: Visible): Visible => {
+  const cachedOr = (key: string, compute: () => Visible): Visible => {
+    const found = cached.get(key);
+    if (found) return found;
+    const visible = compute();
     cached.set(key, visible, { size: visible.listBytes?.length ?? MAX_PAGE_BYTES });
     return visible;
   };
@@ -45,16 +48,15 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
   return {
     of(live, ambiguous, viewer) {
       dropStale();
-      const plain = cached.get(live.shape) ?? cache(live.shape, computeVisible(context, live));
+      const plain = cachedOr(live.shape, () => computeVisible(context, live));
       const toChoose = ambiguous?.size ? choicesIn(plain, ambiguous) : [];
-      const isPlain = toChoose.length === 0;
-      const key = isPlain ? live.shape : `${live.shape} ${toChoose.join(' ')}`;
-      const found = isPlain ? plain : (cached.get(key) ?? cache(key, withAccounts(plain, toChoose)));
+      const key = `${live.shape} ${toChoose.join(' ')}`;
+      const found = toChoose.length === 0 ? plain : cachedOr(key, () => withAccounts(plain, toChoose));
       if (!viewer) return found;
-      const viewedKey = `${key}
-${viewer}`;
-      const withTools = (tools: Visible['tools']) => ({ ...found, tools, listBytes: listBytes(tools) });
-      return cached.get(viewedKey) ?? cache(viewedKey, withTools(withViews(found, live.decision, viewer)));
+      return cachedOr(`${key}\n${viewer}`, () => {
+        const tools = withViews(found, live.decision, viewer);
+        return { ...found, tools, listBytes: listBytes(tools) };
+      });
     },
     actionOf(environment, toolName) {
       dropStale();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecuteResult } from '../../actions/execute.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Notices, Question } from '../../upstream/upstream-call.ts';
-import { PATIENCE_MS } from './elicitation.ts';
+import { CANCELLED, PATIENCE_MS } from './elicitation.ts';
 
 /*
  * Calls of apps that ask the user a question while they run, for clients that can be asked only between two requests. Such
@@ -19,8 +19,6 @@ export type Around = Notices & { signal: AbortSignal };
 export type Turn = { question: Question } | { result: ExecuteResult };
 /** The callbacks of the request that waits for the call. */
 type Receiver = Pick<Around, 'signal' | 'onProgress' | 'onLog' | 'onChanged' | 'onWait'>;
-
-export const CANCELLED: JsonObject = { action: 'cancel' };
 
 /** A call that is under way. */
 export class WaitingCall {

@@ -1,7 +1,6 @@
 import type { Base } from '../../base.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
-
 import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
 import { ownerOf, type Grant } from '../tools/grant.ts';
 import { mcp2026Inputs } from '../tools/input.ts';

@@ -3,7 +3,6 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
 import type { Grant } from '../tools/grant.ts';
 import { clientOf } from '../protocol/initialize.ts';
-import type { Listeners } from './listeners.ts';
 import {
   responseParts,
   responseText,
@@ -11,7 +10,7 @@ import {
   type Message,
   type RpcRequest,
 } from '../protocol/message.ts';
-import { createMcp2026Exchange } from './exchange-2026.ts';
+import type { Mcp2026Exchange } from './exchange-2026.ts';
 import { sendEmpty, sendJson, whenClosed } from './reply.ts';
 import type { McpCore } from '../tools/server.ts';
 import type { Session, Sessions } from './client-sessions.ts';
@@ -32,9 +31,8 @@ export interface Exchange {
 export function createExchange(
   context: Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'intervals'>,
   core: McpCore,
-  { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
+  { sessions, watch, mcp2026 }: { sessions: Sessions; watch: Watch; mcp2026: Mcp2026Exchange },
 ): Exchange {
-  const mcp2026 = createMcp2026Exchange(context, { core, listeners, watch });
   return {
     end: (session) => sessions.end(session),
     session(grant, sessionId) {

@@ -61,7 +61,8 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
     ...sessions.listening(),
     ...listeners.all(),
   ]);
-  const exchange = createExchange(context, core, { sessions, listeners, watch });
+  const mcp2026 = createMcp2026Exchange(context, { core, listeners, watch });
+  const exchange = createExchange(context, core, { sessions, watch, mcp2026 });
   const logRequest = createRequestLog(context);
   const { mcpSessions, mcpStreams } = context.telemetry;
   const unwatchSessions = mcpSessions.watch(sessions.count);
@@ -79,7 +80,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       });
       logRequest(req, res, visit);
     },
-    callTool: createToolCalls(context, createMcp2026Exchange(context, { core, listeners, watch })),
+    callTool: createToolCalls(context, mcp2026),
     drain: (patienceMs) => core.runningTasks.drain(patienceMs),
     closeStreams() {
       sessions.closeStreams();

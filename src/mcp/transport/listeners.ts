@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { ownerOf as partiesOf, type Grant } from '../tools/grant.ts';
+import { ownerOf, type Grant } from '../tools/grant.ts';
 import { openingOf, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
 import { responseText, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';
-
 import type { Watcher } from './watch.ts';
 
 const MAX_LISTENERS = 10_000;
@@ -65,13 +64,14 @@ export function createListeners(): Listeners {
 
   return {
     admit(grant) {
-      if (listeners.size < MAX_LISTENERS && (perCaller.get(ownerOf(grant)) ?? 0) < MAX_FOR_ONE_CALLER) return;
+      if (listeners.size < MAX_LISTENERS && (perCaller.get(callerKey(grant)) ?? 0) < MAX_FOR_ONE_CALLER)
+        return;
       throw new GatehouseError('rate_limited', 'Too many streams are open already. Close some.', {
         headers: { 'Retry-After': '60' },
       });
     },
     open(sink, listening) {
-      const owner = ownerOf(listening.grant);
+      const owner = callerKey(listening.grant);
       const listener = listenerOf(sink, listening);
       listeners.add(listener);
       perCaller.set(owner, (perCaller.get(owner) ?? 0) + 1);
@@ -124,7 +124,7 @@ function namesIn(value: Json | undefined): string[] | undefined {
   return texts.length === value.length ? [...new Set(texts)] : undefined;
 }
 
-function ownerOf({ live, caller }: Grant): string {
+function callerKey({ live, caller }: Grant): string {
   return `${live.server.serverId} ${caller}`;
 }
 
@@ -147,7 +147,7 @@ function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights 
     credentialHeader: grant.credentialHeader,
     subscriptions,
     ...(filter.taskIds
-      ? { tasks: { owner: partiesOf(grant), versions: new Map(filter.taskIds.map((id) => [id, 0])) } }
+      ? { tasks: { owner: ownerOf(grant), versions: new Map(filter.taskIds.map((id) => [id, 0])) } }
       : {}),
     live: grant.live,
     newest,

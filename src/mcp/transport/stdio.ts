@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { SECOND } from '../../lib/clock.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
@@ -20,9 +19,7 @@ import type { Connection } from '../tools/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
 import { createMcpCore, type McpCore } from '../tools/server.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
-
-/** How long calls that became tasks may go on after the input ended. */
-const DRAIN_MS = 20 * SECOND;
+import { DRAIN_MS } from '../../lib/drain.ts';
 
 /** The options of `gatehouse stdio --server`. */
 export interface StdioOptions {
