@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { HOUR, MINUTE } from '../lib/clock.ts';
-import { countByHour, type HourCounts } from '../lib/hour-counts.ts';
-import type { Environment } from '../store/environments.ts';
+import { createCountsByHour, type CountsByHour, type HourCounts } from '../lib/hour-counts.ts';
 
 /** The calls of one hour. Durations are those of the calls that reached an app. */
 export interface HourOfCalls extends HourCounts {
@@ -14,11 +13,8 @@ export interface HourOfCalls extends HourCounts {
   durations: number[];
 }
 
-/** Counts of executions by hour. */
-export interface ExecutionSummaries {
-  /** Returns each hour from `from` (epoch ms) until now, oldest first. */
-  since(environment: Environment, from: number): Promise<HourOfCalls[]>;
-}
+/** Counts of executions by hour, of an environment. */
+export type ExecutionSummaries = CountsByHour<HourOfCalls>;
 
 /** Upper ends of the steps in which durations are counted, ms. */
 const STEPS_MS = [5, 10, 20, 35, 50, 75, 100, 150, 200, 350, 500, 750, 1000, 2000, 5000, 10_000, 30_000];
@@ -29,39 +25,25 @@ const MAX_HOURS = 2 * 24 * 31;
 const HOURS_AT_ONCE = 6;
 
 export function createExecutionSummaries({ db, clock }: Pick<Base, 'db' | 'clock'>): ExecutionSummaries {
-  const settled = new LRUCache<string, HourOfCalls>({ max: MAX_HOURS });
-
-  const count = async (environment: Environment, hours: readonly number[]): Promise<HourOfCalls[]> => {
-    const counted = new Map(hours.map((at) => [at, emptyHour(at)]));
-    for (const { hour, calls, ...row } of await countHours(db, environment, hours)) {
-      const found = counted.get(Number(hour) * HOUR);
-      if (!found) continue;
-      found[row.outcome] = Number(calls);
-      if (row.outcome === 'denied') continue;
-      const below = STEPS_MS.map((_, step) => Number(row[`step${step}`] ?? 0));
-      for (const [step, upTo] of [...below, Number(calls)].entries())
-        found.durations[step] = (found.durations[step] ?? 0) + upTo - (below[step - 1] ?? 0);
-    }
-    return [...counted.values()];
-  };
-
-  return {
-    async since(environment, from) {
-      const now = clock.now();
-      return countByHour({
-        from,
-        now,
-        atOnce: HOURS_AT_ONCE,
-        kept: (at) => settled.get(`${environment} ${at}`),
-        async count(hours) {
-          const counted = await count(environment, hours);
-          for (const hour of counted)
-            if (hour.at + HOUR + SETTLED_MS < now) settled.set(`${environment} ${hour.at}`, hour);
-          return counted;
-        },
-      });
+  return createCountsByHour<HourOfCalls>({
+    clock,
+    kept: new LRUCache({ max: MAX_HOURS }),
+    lateMs: SETTLED_MS,
+    atOnce: HOURS_AT_ONCE,
+    async count(environment, hours) {
+      const counted = new Map(hours.map((at) => [at, emptyHour(at)]));
+      for (const { hour, calls, ...row } of await countHours(db, environment, hours)) {
+        const found = counted.get(Number(hour) * HOUR);
+        if (!found) continue;
+        found[row.outcome] = Number(calls);
+        if (row.outcome === 'denied') continue;
+        const below = STEPS_MS.map((_, step) => Number(row[`step${step}`] ?? 0));
+        for (const [step, upTo] of [...below, Number(calls)].entries())
+          found.durations[step] = (found.durations[step] ?? 0) + upTo - (below[step - 1] ?? 0);
+      }
+      return [...counted.values()];
     },
-  };
+  });
 }
 
 /**
@@ -95,7 +77,7 @@ type CountRow = Record<`step${number}`, number | string> & {
 
 async function countHours(
   db: Base['db'],
-  environment: Environment,
+  environment: string,
   hours: readonly number[],
 ): Promise<CountRow[]> {
   const steps = STEPS_MS.map(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HOUR, isoTime } from '../../lib/clock.ts';
 import { defineRoute } from '../server/route.ts';
-import { time, whole } from '../server/shapes.ts';
+import { byHour, hoursQuery } from '../server/hour-shapes.ts';
 
 /** Deliveries are kept for 30 days. */
 const MAX_HOURS = 30 * 24;
@@ -29,21 +29,12 @@ export const summarizeDeliveriesRoute = defineRoute({
     'yet. Counts of earlier hours are a minute old at most.',
   auth: 'api_key',
   scope: 'webhooks:read',
-  query: z.strictObject({
-    hours: whole('Hours to count, the current one included.', { min: 1, max: MAX_HOURS, fallback: 24 }),
-  }),
+  query: hoursQuery(MAX_HOURS),
   success: {
     status: 200,
     description: 'The counts, in all and by hour.',
     example: { total: EXAMPLE, hours: [{ at: '2026-03-01T12:00:00.000Z', ...EXAMPLE }] },
-    schema: z
-      .object({
-        total: z.object(counts),
-        hours: z
-          .array(z.object({ at: time.meta({ description: 'Start of the hour, UTC.' }), ...counts }))
-          .meta({ description: 'Counts by hour, oldest first.' }),
-      })
-      .meta({ id: 'DeliverySummary', description: 'Counts of deliveries by hour.' }),
+    schema: byHour(counts).meta({ id: 'DeliverySummary', description: 'Counts of deliveries by hour.' }),
   },
   async handler({ context, caller, query }) {
     const from = context.clock.now() - (query.hours - 1) * HOUR;

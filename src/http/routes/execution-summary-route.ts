@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { durationBelow } from '../../actions/execution-summary.ts';
 import { HOUR, isoTime } from '../../lib/clock.ts';
 import { defineRoute } from '../server/route.ts';
-import { time, whole } from '../server/shapes.ts';
+import { byHour, hoursQuery } from '../server/hour-shapes.ts';
 
 const MAX_HOURS = 31 * 24;
 
@@ -32,21 +32,12 @@ export const summarizeExecutionsRoute = defineRoute({
     'Calls by outcome and their durations, oldest hour first, in UTC. The last hour is not over yet. Denied calls have no duration.',
   auth: 'api_key',
   scope: 'executions:read',
-  query: z.strictObject({
-    hours: whole('Hours to count, the current one included.', { min: 1, max: MAX_HOURS, fallback: 24 }),
-  }),
+  query: hoursQuery(MAX_HOURS),
   success: {
     status: 200,
     description: 'The counts, in all and by hour.',
     example: { total: EXAMPLE, hours: [{ at: '2026-03-01T12:00:00.000Z', ...EXAMPLE }] },
-    schema: z
-      .object({
-        total: z.object(counts),
-        hours: z
-          .array(z.object({ at: time.meta({ description: 'Start of the hour, UTC.' }), ...counts }))
-          .meta({ description: 'Counts by hour, oldest first.' }),
-      })
-      .meta({ id: 'ExecutionSummary', description: 'Counts of executions by hour.' }),
+    schema: byHour(counts).meta({ id: 'ExecutionSummary', description: 'Counts of executions by hour.' }),
   },
   async handler({ context, caller, query }) {
     const from = context.clock.now() - (query.hours - 1) * HOUR;
