@@ -1,4 +1,4 @@
-import { Group, Select, SimpleGrid, Text } from '@mantine/core';
+import { Select, SimpleGrid } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,13 +6,13 @@ import type { ActionRecord, ConnectorRecord, CredentialRecord, UserRecord } from
 import { effectOfCall } from '../names.ts';
 import { ConfirmDialog } from '../parts/acts.tsx';
 import { CallForm, type Input } from '../parts/call-form.tsx';
+import { EffectOption, SHOWN_OPTIONS } from '../parts/effect-option.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Section } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
 import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { State } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { exchange, query, type Answer } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
@@ -20,9 +20,6 @@ import { RunResult } from './playground-result.tsx';
 
 const CHOICES = ['userId', 'connectorId', 'actionId', 'credentialId'] as const;
 type Choice = Record<(typeof CHOICES)[number], string>;
-
-/** Options that a list shows at once. The rest is found by typing. */
-const SHOWN = 100;
 
 /** Runs an action of a connector for a user, with a form made from its schema. */
 export function ActionPlayground() {
@@ -61,7 +58,7 @@ export function ActionPlayground() {
             label="Connector"
             placeholder={connectors.isPending ? 'Loading…' : 'Choose a connector'}
             searchable
-            limit={SHOWN}
+            limit={SHOWN_OPTIONS}
             value={connector ? choice.connectorId : null}
             onChange={(connectorId) =>
               choose({ connectorId: connectorId ?? '', actionId: '', credentialId: '' })
@@ -124,23 +121,13 @@ function ActionSelect({
       placeholder={disabled ? 'Choose a connector first' : 'Search by name or id'}
       searchable
       disabled={disabled}
-      limit={SHOWN}
+      limit={SHOWN_OPTIONS}
       value={value}
       onChange={(actionId) => onChange(actionId ?? '')}
       data={actions.map(({ actionId, name }) => ({ value: actionId, label: `${name} (${actionId})` }))}
       renderOption={({ option }) => {
         const one = byId.get(option.value);
-        return (
-          <Group justify="space-between" gap="xs" wrap="nowrap" flex={1}>
-            <div>
-              {one?.name}
-              <Text size="xs" c="dimmed" className="mono">
-                {option.value}
-              </Text>
-            </div>
-            {one && one.effect !== 'read' && <State value={one.effect} />}
-          </Group>
-        );
+        return <EffectOption name={one?.name ?? ''} id={option.value} effect={one?.effect ?? 'read'} />;
       }}
       nothingFoundMessage="No such action"
     />

@@ -1,4 +1,4 @@
-import { Alert, Group, Select, SimpleGrid, Text } from '@mantine/core';
+import { Alert, Select, SimpleGrid } from '@mantine/core';
 import { IconTool } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,21 +7,20 @@ import { useServers } from '../names.ts';
 import { ConfirmDialog } from '../parts/acts.tsx';
 import { CallForm, type Input } from '../parts/call-form.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { EffectOption, SHOWN_OPTIONS } from '../parts/effect-option.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Section } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
+import type { Answers } from '../parts/questions.tsx';
 import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { some, State } from '../parts/values.tsx';
+import { some } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
 import { exchange, isObject, query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
-import { ToolResult, type Answers } from './tool-result.tsx';
+import { ToolResult } from './tool-result.tsx';
 
 const CHOICES = ['serverId', 'userId', 'tool'] as const;
-
-/** Options that a list shows at once. The rest is found by typing. */
-const SHOWN = 100;
 
 /** The built-in tool that runs any action, whose effect is that of the action. */
 const ANY_ACTION = 'execute_action_svc';
@@ -131,7 +130,7 @@ function ToolSelect({
       placeholder={isReady ? 'Search by name or title' : 'Choose a server and a user first'}
       searchable
       disabled={!isReady}
-      limit={SHOWN}
+      limit={SHOWN_OPTIONS}
       value={value}
       onChange={(name) => onChange(name ?? '')}
       data={tools.map(({ name }) => ({ value: name, label: name }))}
@@ -144,17 +143,7 @@ function ToolSelect({
       renderOption={({ option }) => {
         const one = byName.get(option.value);
         const effect = one ? effectOfTool(one) : 'read';
-        return (
-          <Group justify="space-between" gap="xs" wrap="nowrap" flex={1}>
-            <div>
-              {one?.title ?? option.value}
-              <Text size="xs" c="dimmed" className="mono">
-                {option.value}
-              </Text>
-            </div>
-            {effect !== 'read' && <State value={effect} />}
-          </Group>
-        );
+        return <EffectOption name={one?.title ?? option.value} id={option.value} effect={effect} />;
       }}
       nothingFoundMessage="No such tool"
     />

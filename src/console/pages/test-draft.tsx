@@ -5,6 +5,7 @@ import { useNavigate } from 'react-router';
 import type { Defined } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { useFaultyFields } from '../parts/faulty-fields.ts';
 import { JsonField } from '../parts/json-field.tsx';
 import { Section } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
@@ -25,10 +26,8 @@ export function TestDraft(props: DraftProps) {
   const [kind, setKind] = useState('whole');
   const [userId, setUserId] = useState('');
   const [start, setStart] = useState<Start>({});
-  const [faulty, setFaulty] = useState<string[]>([]);
+  const [faulty, onFault] = useFaultyFields();
   const mayRun = useScope('workflows:run');
-  const onFault = (name: string, isFaulty: boolean) =>
-    setFaulty((before) => [...before.filter((one) => one !== name), ...(isFaulty ? [name] : [])]);
   const isReady = mayRun && props.canStore && userId !== '' && faulty.length === 0;
   return (
     <Section title="Test it">

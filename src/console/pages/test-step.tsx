@@ -6,6 +6,7 @@ import { effectOfHttp, limitsOf, readBy, stepsIn, workOf } from '../defined-step
 import { effectOfCall } from '../names.ts';
 import { ConfirmDialog, useAct } from '../parts/acts.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
+import { useFaultyFields } from '../parts/faulty-fields.ts';
 import { JsonField } from '../parts/json-field.tsx';
 import { State } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
@@ -26,7 +27,7 @@ export function TestStep({
 }: DraftProps & { userId: string; start: Start; isReady: boolean }) {
   const [stepId, setStepId] = useState('');
   const [typed, setTyped] = useState<Record<string, unknown>>({});
-  const [faulty, setFaulty] = useState<string[]>([]);
+  const [faulty, onFault] = useFaultyFields();
   const [runId, setRunId] = useState('');
   const [isAsking, setAsking] = useState(false);
   const steps = stepsIn(definition);
@@ -63,9 +64,7 @@ export function TestStep({
           earlier={earlier}
           value={typed[id]}
           onChange={(value) => setTyped((before) => ({ ...before, [id]: value }))}
-          onFault={(isFaulty) =>
-            setFaulty((before) => [...before.filter((one) => one !== id), ...(isFaulty ? [id] : [])])
-          }
+          onFault={(isFaulty) => onFault(id, isFaulty)}
         />
       ))}
       {isReal && (

@@ -14,8 +14,6 @@ import { duration, State } from '../parts/values.tsx';
 import { isObject, type Answer } from '../rest-client.ts';
 import { Failure } from './playground-result.tsx';
 
-export type { Answers } from '../parts/questions.tsx';
-
 interface ToolResultProps<Turn> {
   call: UseMutationResult<Answer, Error, Turn>;
   /** The filter of the executions that the call can have made. */

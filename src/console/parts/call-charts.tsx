@@ -1,8 +1,9 @@
 import '@mantine/charts/styles.css';
-import { BarChart, LineChart } from '@mantine/charts';
+import { LineChart } from '@mantine/charts';
 import { SimpleGrid, Text } from '@mantine/core';
 import type { ExecutionSummary } from '../api-types.ts';
 import { barsOf, sumOf } from './hour-bars.ts';
+import { StackedBars } from './stacked-bars.tsx';
 import { duration } from './values.tsx';
 
 const HEIGHT = 240;
@@ -14,28 +15,15 @@ export function CallCharts({ hours }: { hours: Hour[] }) {
   const bars = barsOf(hours, joined);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-      <figure style={{ margin: 0 }} aria-label="Calls by outcome">
-        <Text component="figcaption" size="sm" fw={600} mb="xs">
-          Calls by outcome
-        </Text>
-        <BarChart
-          h={HEIGHT}
-          data={bars}
-          dataKey="label"
-          type="stacked"
-          withLegend
-          legendProps={{ verticalAlign: 'bottom', height: 36 }}
-          series={[
-            { name: 'succeeded', label: 'Succeeded', color: 'gate.6' },
-            { name: 'failed', label: 'Failed', color: 'red.7' },
-            { name: 'denied', label: 'Denied', color: 'orange.5' },
-          ]}
-          barProps={{ isAnimationActive: false }}
-          yAxisProps={{ allowDecimals: false, width: 44 }}
-          tickLine="none"
-          gridAxis="y"
-        />
-      </figure>
+      <StackedBars
+        label="Calls by outcome"
+        bars={bars}
+        series={[
+          { name: 'succeeded', label: 'Succeeded', color: 'gate.6' },
+          { name: 'failed', label: 'Failed', color: 'red.7' },
+          { name: 'denied', label: 'Denied', color: 'orange.5' },
+        ]}
+      />
       <figure style={{ margin: 0 }} aria-label="Durations">
         <Text component="figcaption" size="sm" fw={600} mb="xs">
           Duration

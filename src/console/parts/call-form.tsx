@@ -3,6 +3,7 @@ import { IconPlayerPlay } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
 import type { Effect, JsonSchema } from '../api-types.ts';
 import { isObject } from '../rest-client.ts';
+import { useFaultyFields } from './faulty-fields.ts';
 import { JsonField } from './json-field.tsx';
 import { Section } from './page.tsx';
 import { SchemaForm } from './schema-form.tsx';
@@ -40,9 +41,7 @@ export function CallForm({
   run,
 }: CallFormProps) {
   const [view, setView] = useState('form');
-  const [faulty, setFaulty] = useState<string[]>([]);
-  const setFault = (name: string, isFaulty: boolean) =>
-    setFaulty((before) => [...before.filter((one) => one !== name), ...(isFaulty ? [name] : [])]);
+  const [faulty, setFault] = useFaultyFields();
   const canRun = obstacle === undefined && faulty.length === 0 && !isPending;
   const start = () => {
     if (canRun) run();

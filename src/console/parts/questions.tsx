@@ -2,6 +2,7 @@ import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { JsonSchema, ToolAnswer } from '../api-types.ts';
 import { isObject } from '../rest-client.ts';
+import { useFaultyFields } from './faulty-fields.ts';
 import { SchemaForm } from './schema-form.tsx';
 
 /** The answers of the user, by the key of the question. */
@@ -45,7 +46,7 @@ function Question({
   const schema: JsonSchema = isObject(params['requestedSchema']) ? params['requestedSchema'] : {};
   const hasFields = !isLink && Object.keys(schema.properties ?? {}).length > 0;
   const [value, setValue] = useState<Record<string, unknown>>(() => defaultsOf(schema));
-  const [faulty, setFaulty] = useState<string[]>([]);
+  const [faulty, onFault] = useFaultyFields();
   const missing = (schema.required ?? []).filter((name) => value[name] === undefined);
   const accept = () => answer({ action: 'accept', ...(isLink ? {} : { content: value }) });
   return (
@@ -56,16 +57,7 @@ function Question({
           {String(params['message'] ?? '')}
         </Text>
         {isLink && <Link url={String(params['url'])} />}
-        {hasFields && (
-          <SchemaForm
-            schema={schema}
-            value={value}
-            onChange={setValue}
-            onFault={(name, isFaulty) =>
-              setFaulty((before) => [...before.filter((one) => one !== name), ...(isFaulty ? [name] : [])])
-            }
-          />
-        )}
+        {hasFields && <SchemaForm schema={schema} value={value} onChange={setValue} onFault={onFault} />}
         <Group gap="sm">
           <Button disabled={faulty.length > 0 || missing.length > 0} onClick={accept}>
             {agreement({ isLink, hasFields })}
