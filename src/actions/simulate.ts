@@ -46,9 +46,9 @@ type Simulation = z.infer<typeof simulation>;
 export async function simulate(
   context: Pick<Base, 'db' | 'catalog'>,
   live: LiveServer,
-  supposed: SimulatedCall,
+  call: SimulatedCall,
 ): Promise<Simulation> {
-  const { userId, connectorId, actionId, input } = supposed;
+  const { userId, connectorId, actionId, input } = call;
   const { environment, serverId } = live.server;
   const checks: Simulation['checks'] = [];
   let at: (typeof CHECKS)[number] = 'server';

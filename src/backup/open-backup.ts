@@ -8,16 +8,16 @@ import { readDump, type Dump } from './read-dump.ts';
 import { through } from './through.ts';
 
 /** Opens a backup, encrypted or not, or an exported file. @throws BackupError when it cannot be read. */
-export async function openBackup(file: string, key: Decryption | undefined): Promise<Dump> {
+export async function openBackup(file: string, decryption: Decryption | undefined): Promise<Dump> {
   const first = await firstBytes(file);
   const encrypted = first.subarray(0, AGE.length).equals(AGE);
-  if (encrypted && !key) {
+  if (encrypted && !decryption) {
     throw new BackupError(
       'The backup is encrypted. Add the option that decrypts it: --passphrase-file <file>, or --identity-file <file>.',
     );
   }
   const source = createReadStream(file);
-  const plain = encrypted && key ? await key.decrypt(source) : source;
+  const plain = encrypted && decryption ? await decryption.decrypt(source) : source;
   const zipped = encrypted || (first[0] === 0x1f && first[1] === 0x8b);
   return readDump(zipped ? unzipped(plain) : plain);
 }

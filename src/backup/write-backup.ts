@@ -32,7 +32,7 @@ interface WriteOptions {
   withKeys: boolean;
   /** Whether the file is compressed. */
   zip: boolean;
-  lock?: Encryption | undefined;
+  encryption?: Encryption | undefined;
   onTable: Progress;
 }
 
@@ -43,7 +43,7 @@ interface WriteOptions {
 export async function writeBackup(
   config: Config,
   file: string,
-  { release, now, withKeys, zip, lock, onTable }: WriteOptions,
+  { release, now, withKeys, zip, encryption, onTable }: WriteOptions,
 ): Promise<Written> {
   if (existsSync(file)) throw new BackupError(`${file} exists. Choose another name, or remove it.`);
   const before = withKeys ? masterKeysOf(config) : undefined;
@@ -58,7 +58,7 @@ export async function writeBackup(
   const draft = `${file}.draft-${randomBytes(4).toString('hex')}`;
   try {
     const whole = zip ? through(lines, createGzip()) : lines;
-    const bytes = lock ? await lock.encrypt(whole) : whole;
+    const bytes = encryption ? await encryption.encrypt(whole) : whole;
     await pipeline(bytes, createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true }));
     renameSync(draft, file);
     syncFolder(dirname(file));

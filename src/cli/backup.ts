@@ -24,12 +24,12 @@ export interface BackupOptions {
 /** Runs `gatehouse backup`. */
 export async function backup(file: string, options: BackupOptions): Promise<number> {
   const { passphraseFile, recipient = [] } = options;
-  const lock = passphraseFile
+  const encryption = passphraseFile
     ? createEncryption({ passphraseFile })
     : recipient.length > 0
       ? createEncryption({ recipients: recipient })
       : undefined;
-  return write(resolve(file), { ...options, zip: true, lock });
+  return write(resolve(file), { ...options, zip: true, encryption });
 }
 
 /** Runs `gatehouse export`: the same lines as a backup, as plain text. */
@@ -38,7 +38,7 @@ export async function exportStore(
   options: Pick<BackupOptions, 'withKeys' | 'json'>,
 ): Promise<number> {
   makeFolder(resolve(folder));
-  return write(join(resolve(folder), EXPORTED), { ...options, zip: false, lock: undefined });
+  return write(join(resolve(folder), EXPORTED), { ...options, zip: false, encryption: undefined });
 }
 
 async function write(
@@ -47,23 +47,23 @@ async function write(
     withKeys,
     json,
     zip,
-    lock,
+    encryption,
   }: {
     withKeys: boolean;
     json: boolean;
     zip: boolean;
-    lock: ReturnType<typeof createEncryption> | undefined;
+    encryption: ReturnType<typeof createEncryption> | undefined;
   },
 ): Promise<number> {
   const progress = tableProgress();
-  const options = { release: version(), now: systemClock.now(), withKeys, zip, lock };
+  const options = { release: version(), now: systemClock.now(), withKeys, zip, encryption };
   const written = await writeBackup(readConfig(), file, { ...options, onTable: progress.onTable }).finally(
     progress.end,
   );
   const { bytes, schemaVersion, database, rows } = written;
-  if (!lock && written.withKeys) process.stderr.write(`${OPENS_EVERYTHING}\n`);
+  if (!encryption && written.withKeys) process.stderr.write(`${OPENS_EVERYTHING}\n`);
   if (json) {
-    const about = { file, bytes, database, schemaVersion, encrypted: lock !== undefined };
+    const about = { file, bytes, database, schemaVersion, encrypted: encryption !== undefined };
     process.stdout.write(
       `${JSON.stringify({ ...about, withKeys: written.withKeys, isWrapped: written.isWrapped, rows })}\n`,
     );
