@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readConfig, type Config } from '../config.ts';
-import type { SourceScope } from '../connectors/event-scopes.ts';
-import { sourceScope } from '../connectors/events-format.ts';
+import { sourceScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { OpenContext } from '../context.ts';
 import { requireConnection } from '../credentials/credential-records.ts';
 import { READ_BYTES } from '../outbox/delivery-attempt.ts';

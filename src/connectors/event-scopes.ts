@@ -1,4 +1,6 @@
-/** The unified models whose changes are reported, without the checks of connector files. */
+import { z } from 'zod';
+
+/** The unified models whose changes are reported. */
 export const SCOPES_OF_EVENTS = [
   'commerce/customers',
   'commerce/orders',
@@ -11,6 +13,7 @@ export const SCOPES_OF_EVENTS = [
   'accounting/payments',
   'ticketing/tickets',
 ] as const;
+export const eventScope = z.enum(SCOPES_OF_EVENTS);
 export type EventScope = (typeof SCOPES_OF_EVENTS)[number];
 
 /** Scope of the events of an account: a unified model, or `<connectorId>/<event source>` of its connector file. */
@@ -24,6 +27,11 @@ const SOURCE_SCOPE = /^[a-z0-9-]{1,32}\/[a-z][a-z0-9._]{0,63}$/;
 export function isSourceScope(text: string): text is SourceScope {
   return SOURCE_SCOPE.test(text);
 }
+
+/** Scope of a source: a unified model, or `<connectorId>/<event source>`. */
+export const sourceScope = z
+  .string()
+  .refine(isSourceScope, 'must be a unified model such as commerce/orders, or <connectorId>/<event source>');
 
 /** Returns whether a scope is a unified model. */
 export function isUnifiedScope(scope: string): scope is EventScope {

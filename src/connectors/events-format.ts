@@ -1,24 +1,11 @@
 import { z } from 'zod';
-import {
-  EVENT_SOURCE_NAME,
-  isSourceScope,
-  isUnifiedScope,
-  nameInFile,
-  SCOPES_OF_EVENTS,
-  type SourceScope,
-} from './event-scopes.ts';
+import { EVENT_SOURCE_NAME, eventScope, isUnifiedScope } from './event-scopes.ts';
 import { answerPlace, bodyPath, fieldName, text } from './format-parts.ts';
 import { templates } from './sign-format.ts';
 import { challenge, hookPlace, verify } from './verify-format.ts';
 import { unifiedCreate, unifiedUpdate } from './write-format.ts';
 
 /* How an app's records are read, and how the app reports changes. */
-
-export const eventScope = z.enum(SCOPES_OF_EVENTS);
-/** Scope of a source: a unified model, or `<connectorId>/<event source>`. */
-export const sourceScope = z
-  .string()
-  .refine(isSourceScope, 'must be a unified model such as commerce/orders, or <connectorId>/<event source>');
 
 /** Id of an action of this file. */
 const actionName = z.string().regex(/^[a-z0-9_]{1,64}$/);
@@ -312,16 +299,3 @@ export const webhooks = hooks.refine(
   'needs register or manual, and not both',
 );
 export type Webhooks = z.infer<typeof webhooks>;
-/** Webhooks that Gatehouse registers at the app. */
-export type RegisteredWebhooks = Webhooks & { register: NonNullable<Webhooks['register']> };
-
-export function areRegistered(webhooks: Webhooks): webhooks is RegisteredWebhooks {
-  return webhooks.register !== undefined;
-}
-
-/** Returns the topics of a scope; empty where the app's webhooks do not serve it. */
-export function topicsOf({ topics }: Webhooks, scope: SourceScope): readonly HookTopic[] {
-  const all: Partial<Record<string, HookTopic[]>> = topics;
-  const name = nameInFile(scope);
-  return (Object.hasOwn(all, name) ? all[name] : undefined) ?? [];
-}

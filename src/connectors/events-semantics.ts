@@ -1,12 +1,6 @@
 import { isUnifiedScope } from './event-scopes.ts';
-import {
-  areRegistered,
-  type EventSourceDefinition,
-  type HookTopic,
-  type RegisteredWebhooks,
-  type UnifiedModel,
-  type Webhooks,
-} from './events-format.ts';
+import type { EventSourceDefinition, HookTopic, UnifiedModel, Webhooks } from './events-format.ts';
+import { areRegistered, type RegisteredWebhooks } from './webhook-topics.ts';
 import type { ConnectorFile } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
 import { openNames } from './open-names.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventScope, sourceScope } from './events-format.ts';
+import { eventScope, sourceScope } from './event-scopes.ts';
 
 /*
  * The file examples.yaml next to a connector file: recorded exchanges, replayed by `connectors check` and by the

@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { DAY } from '../lib/clock.ts';
 import { inBatches, inSteps } from '../store/batches.ts';
 import { findSourceModel } from '../connectors/source-model.ts';
-import { sourceScope } from '../connectors/events-format.ts';
+import { sourceScope } from '../connectors/event-scopes.ts';
 
 /** Retention of processed webhooks. A webhook that the app repeats after this time counts as new. */
 const INBOX_KEPT_MS = 7 * DAY;

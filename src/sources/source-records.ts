@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type ExpressionBuilder } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
-import type { SourceScope } from '../connectors/event-scopes.ts';
-import { sourceScope } from '../connectors/events-format.ts';
+import { sourceScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { sourceScope } from '../connectors/events-format.ts';
+import { sourceScope } from '../connectors/event-scopes.ts';
 import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { NO_EXPIRY } from '../runtime/lease.ts';

@@ -1,7 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
-import type { EventScope, SourceScope } from '../connectors/event-scopes.ts';
-import { eventScope } from '../connectors/events-format.ts';
+import { eventScope, type EventScope, type SourceScope } from '../connectors/event-scopes.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceScope } from '../connectors/events-format.ts';
+import { sourceScope } from '../connectors/event-scopes.ts';
 import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
 import { FOR_FAULTS } from '../lib/for-faults.ts';
 import type { Json } from '../lib/json.ts';

@@ -5,7 +5,7 @@ import { remoteServer } from '../../http/routes/remote-servers.ts';
 import { serverFields } from '../../http/routes/server-routes.ts';
 import { address, kinds, ordered, rate } from '../../http/routes/webhooks.ts';
 import { jsonObject } from '../../http/server/shapes.ts';
-import { eventScope, sourceScope } from '../../connectors/events-format.ts';
+import { eventScope, sourceScope } from '../../connectors/event-scopes.ts';
 
 /* The format of a settings file. It reuses the schemas of the routes that get the settings. */
 

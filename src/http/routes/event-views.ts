@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Connector } from '../../connectors/catalog.ts';
 import { isUnifiedScope } from '../../connectors/event-scopes.ts';
-import { recordEvent, topicsOf } from '../../connectors/events-format.ts';
+import { recordEvent } from '../../connectors/events-format.ts';
+import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { eventScopesOf, reportsOf, sourceModelOf } from '../../connectors/source-model.ts';
 
 /* The unified models of a connector, and the scopes of its events. */

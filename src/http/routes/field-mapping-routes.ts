@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventScope } from '../../connectors/events-format.ts';
+import { eventScope } from '../../connectors/event-scopes.ts';
 import { requireConnector } from '../../connectors/catalog.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { invalidRequest } from '../../lib/errors.ts';

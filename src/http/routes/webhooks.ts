@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceScope } from '../../connectors/events-format.ts';
+import { sourceScope } from '../../connectors/event-scopes.ts';
 import type { Base } from '../../base.ts';
 import { requireConnection } from '../../credentials/credential-records.ts';
 import { describeSubscription, describeSubscriptions } from '../../subscriptions/describe.ts';

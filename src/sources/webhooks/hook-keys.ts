@@ -1,6 +1,6 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import type { SourceScope } from '../../connectors/event-scopes.ts';
-import { topicsOf } from '../../connectors/events-format.ts';
+import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { templateNames } from '../../connectors/templates.ts';
 import type { HookVerification } from '../../connectors/verify-format.ts';
 import type { Context } from '../../credentials/context.ts';

@@ -9,7 +9,7 @@ import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { accountSwitched } from '../consumers.ts';
-import { topicsOf } from '../../connectors/events-format.ts';
+import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { createKeyReader } from './fetch-keys.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
 import { readManualAddress, storeArrival, type ManualAddress } from './manual-address.ts';

@@ -1,6 +1,7 @@
 import type { Context } from '../../credentials/context.ts';
 import type { Connector } from '../../connectors/catalog.ts';
-import { topicsOf, type Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/events-format.ts';
+import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { findConnection } from '../../credentials/credential-records.ts';
 import { hashToken } from '../../crypto/tokens.ts';
 import { MINUTE } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { topicsOf } from '../../connectors/events-format.ts';
+import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { newRandomToken } from '../../crypto/tokens.ts';
 import { reportGapRisk } from '../../outbox/operator-events.ts';
 import { isRunning, type JobKind } from '../../runtime/jobs.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readPage } from '../../actions/offset-pages.ts';
 import { listSource } from '../../actions/read-results.ts';
 import { ownAction, type Action, type Connector } from '../../connectors/catalog.ts';
-import { areRegistered, topicsOf, type RegisteredWebhooks } from '../../connectors/events-format.ts';
+import { areRegistered, topicsOf, type RegisteredWebhooks } from '../../connectors/webhook-topics.ts';
 import { filledInput, fillTemplate } from '../../connectors/templates.ts';
 import { accountChange } from '../../credentials/account-change.ts';
 import type { Credential } from '../../credentials/credential.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { credentialOf } from '../../actions/example-replay.ts';
 import type { Connector } from '../../connectors/catalog.ts';
-import { type Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/events-format.ts';
 import type { HookExample } from '../../connectors/examples-format.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { eventScopesOf } from '../../connectors/source-model.ts';
