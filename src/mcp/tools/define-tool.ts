@@ -4,10 +4,11 @@ import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import { invalidRequest, withDetails } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { memoByObject } from '../../lib/memo.ts';
 import { faultsOf } from './argument-faults.ts';
 import { readArguments } from './action-call.ts';
 import type { Sizing } from './sizing.ts';
-import { sparseHints, type Hints } from './tool-definition.ts';
+import { sparseHints, type Hints, type ToolDefinition } from './tool-definition.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 /** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */
@@ -29,16 +30,14 @@ export function tool<S extends z.ZodType>(spec: {
   /** Returns how much of the answer to inline, for tools whose callers decide it. */
   sizing?(args: z.output<S>): Sizing;
 }): BuiltInTool {
-  const inputSchema = modelSchema(
-    z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12', override: asPlainObject }),
-    'input',
-  );
   return {
     definition: {
       name: spec.name,
       title: spec.title,
       description: spec.description,
-      inputSchema: { ...inputSchema, type: 'object' },
+      get inputSchema(): ToolDefinition['inputSchema'] {
+        return schemaOf(spec.input);
+      },
       annotations: sparseHints(spec.hints),
     },
     thirdParty: spec.thirdParty === true,
@@ -49,7 +48,7 @@ export function tool<S extends z.ZodType>(spec: {
       if (!parsed.success) {
         args = readArguments(scope, given);
         if (isJsonObject(args)) {
-          const read = forgiven(inputSchema, args);
+          const read = forgiven(schemaOf(spec.input), args);
           scope.corrections.push(...read.corrections);
           args = spec.repair ? spec.repair(scope, read.input) : read.input;
         }
@@ -59,6 +58,7 @@ export function tool<S extends z.ZodType>(spec: {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
+      const inputSchema = schemaOf(spec.input);
       const faults = faultsOf(parsed.error.issues, { args, schema: inputSchema });
       const objects = isJsonObject(args) ? args : {};
       const proposed = faults.map(({ field, rule }) => ({
@@ -71,6 +71,12 @@ export function tool<S extends z.ZodType>(spec: {
     },
   };
 }
+
+/** Returns the JSON Schema of a tool's input. It is computed at its first use, because a start needs few of them. */
+const schemaOf = memoByObject((input: z.ZodType): ToolDefinition['inputSchema'] => {
+  const schema = z.toJSONSchema(input, { io: 'input', target: 'draft-2020-12', override: asPlainObject });
+  return { ...modelSchema(schema, 'input'), type: 'object' };
+});
 
 /** Reduces the schema of a record of any values to a plain object. */
 function asPlainObject({

@@ -14,7 +14,7 @@ import { fallback, METHODS, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
 import { createRemoteSubscriptions, type RemoteSubscriptions } from './remote-subscriptions.ts';
-import { createActionSearch } from './action-search.ts';
+import type { SearchActions } from './action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createViewDocument } from './view-document.ts';
@@ -172,10 +172,17 @@ function createParts(context: Context) {
     visibility: createVisibility(context),
     waitingCalls: createWaitingCalls(),
     runningTasks: createRunningTasks(context),
-    searchActions: createActionSearch(context),
+    searchActions: searchOnDemand(context),
     workflowTools: createWorkflowTools(context),
     viewDocument: createViewDocument(),
   };
+}
+
+/** Creates a search whose code is loaded by the first request, because the words of five languages slow a start. */
+function searchOnDemand(context: Context): SearchActions {
+  let search: Promise<SearchActions> | undefined;
+  const load = async () => (await import('./action-search.ts')).createActionSearch(context);
+  return async (environment, request) => (await (search ??= load()))(environment, request);
 }
 
 /**
