@@ -15,6 +15,7 @@ import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildDocs } from './src/docs/site.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
+import { PHRASE_TERMS_FILE, phraseTermsText } from './src/mcp/tools/phrase-terms.ts';
 
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
 const external = ['better-sqlite3'];
@@ -49,6 +50,7 @@ const service = defineConfig({
     web(),
     docs(),
     definitions('data/connectors'),
+    phraseTerms(),
     programs([
       'src/upstream/expression-process.ts',
       'src/custom/build-process.ts',
@@ -271,6 +273,16 @@ function viewHtml({ script, style }: { script: string; style: string }): string 
 <style>${style}</style></head>
 <body><script>${script}</script></body></html>
 `;
+}
+
+/** The terms of the phrases of shipped actions, because computing them would take a first search seconds. */
+function phraseTerms(): Plugin {
+  return {
+    name: 'phrase-terms',
+    async generateBundle() {
+      this.emitFile({ type: 'asset', fileName: PHRASE_TERMS_FILE, source: await phraseTermsText() });
+    },
+  };
 }
 
 /** The shipped connector files, read and checked, so that a first start does neither. */

@@ -6,17 +6,19 @@ import { listPackageFolder, packagePath, readPackageFile } from '../package.ts';
 const file = z.record(z.string(), z.record(z.string(), z.array(z.string())));
 const FOLDER = packagePath('data/phrases');
 
-/**
- * Returns phrases with which people ask for the shipped actions, in five languages, by `connectorId.actionId`. They are
- * in data/phrases/<connectorId>.json.
- */
-export function shippedPhrases(): ReadonlyMap<string, string[]> {
-  const phrases = new Map<string, string[]>();
+/** Phrases with which people ask for an action, by language: `en`, `de`, `fr`, `es`, `pt`. */
+export interface ActionPhrases {
+  /** `connectorId.actionId` */
+  name: string;
+  phrases: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Yields the phrases of the shipped actions. They are in data/phrases/<connectorId>.json. */
+export function* shippedPhrases(): Generator<ActionPhrases> {
   for (const name of listPackageFolder(FOLDER)) {
     const actions = file.parse(JSON.parse(readPackageFile(join(FOLDER, name))));
     const connectorId = name.replace(/\.json$/, '');
-    for (const [actionId, languages] of Object.entries(actions))
-      phrases.set(`${connectorId}.${actionId}`, Object.values(languages).flat());
+    for (const [actionId, phrases] of Object.entries(actions))
+      yield { name: `${connectorId}.${actionId}`, phrases };
   }
-  return phrases;
 }

@@ -14,14 +14,15 @@ export interface Intent {
   steps: string[][];
 }
 
-/**
- * A request of requests.yaml or independent.yaml. Only `tuning` requests are looked at while the search is tuned.
- */
+/** A request. Only those of `tuning` and `development` are looked at while the search is tuned. */
 export interface Request extends Intent {
   language: string;
   kind: string;
-  set: 'tuning' | 'held out' | 'independent';
+  set: (typeof SETS)[number];
 }
+
+/** Sets of requests, in the order of the table. */
+export const SETS = ['tuning', 'development', 'held out', 'independent', 'unseen'] as const;
 
 /** An intent, what the search found, and how it fared. */
 export interface Outcome<T extends Intent = Intent> {
@@ -60,11 +61,16 @@ export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
 }
 
 /**
- * Returns the requests in five languages. The hash of its sentence decides the set of a request of requests.yaml. The
- * requests of independent.yaml have another author than the vocabulary of the search, and are a set of their own.
+ * Returns the requests in five languages. The hash of its sentence decides the set of a request of requests.yaml. The other
+ * files have other authors than the vocabulary of the search, and each is a set.
  */
 export function readRequests(): Request[] {
-  return [...readSet('requests.yaml', setOf), ...readSet('independent.yaml', () => 'independent')];
+  return [
+    ...readSet('requests.yaml', setOf),
+    ...(['development', 'independent', 'unseen'] as const).flatMap((set) =>
+      readSet(`${set}.yaml`, () => set),
+    ),
+  ];
 }
 
 function readSet(name: string, setFor: (say: string) => Request['set']): Request[] {

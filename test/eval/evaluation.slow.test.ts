@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { MODES, connectorsOf, readTasks } from './agent.ts';
-import { readRequests } from './evaluate.ts';
+import { readRequests, SETS } from './evaluate.ts';
 
 const COMMAND = new URL('run.ts', import.meta.url).pathname;
 const PAGE = new URL('../../docs/performance.md', import.meta.url);
@@ -64,7 +64,7 @@ test('programs take at least 90 % fewer tokens over long lists', () => {
 });
 
 test('the command prints each set of requests by language and kind', () => {
-  for (const set of ['tuning', 'held out', 'independent']) {
+  for (const set of SETS) {
     const requests = readRequests().filter((one) => one.set === set);
     const groups = new Set(requests.flatMap(({ language, kind }) => [language, kind]));
     const names = namesOf(printed, `search, ${set}`);

@@ -11,8 +11,7 @@ import { missedRequests, searchRows } from './search.ts';
  * official client calls its tools over HTTP. Arguments name the parts; without any, all of them run.
  *
  * `--few` takes the first item of each kind only. `--missed` prints the missed requests of the search, of the sets for tuning
- * alone. The requests of independent.yaml have another author than the vocabulary of the search, and only their rates are
- * printed. `--save <release>` writes before.json, whose figures the table compares with.
+ * alone. The other sets have rates only. `--save <release>` writes before.json, whose figures the table compares with.
  */
 const PARTS: Record<string, (service: Service, extent: Extent) => Promise<Row[]>> = {
   tools: listRows,

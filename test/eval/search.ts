@@ -6,6 +6,7 @@ import {
   figureOf,
   readIntents,
   readRequests,
+  SETS,
   unknownActions,
   type Ask,
   type Outcome,
@@ -13,7 +14,6 @@ import {
 } from './evaluate.ts';
 import { within, type Extent, type Row } from './rows.ts';
 
-const SETS = ['tuning', 'held out', 'independent'] as const;
 const LANGUAGES: Record<string, string> = {
   en: 'English',
   de: 'German',
@@ -28,6 +28,7 @@ const KINDS: Record<string, string> = {
   negation: 'with a negation',
   talk: 'in the middle of talk',
   steps: 'of several steps',
+  agent: 'short, of an assistant',
 };
 
 /**
@@ -62,7 +63,7 @@ export async function searchRows(service: Service, extent: Extent): Promise<Row[
 /** Returns the missed requests of the sets for tuning, as text. */
 export async function missedRequests(service: Service): Promise<string> {
   return asking(service, async (ask) => {
-    const requests = readRequests().filter(({ set }) => set === 'tuning');
+    const requests = readRequests().filter(({ set }) => set === 'tuning' || set === 'development');
     const outcomes = await evaluate(ask, [...requests, ...readIntents().tuned]);
     return outcomes
       .filter(({ first, firstFive }) => !first || !firstFive)

@@ -30,11 +30,16 @@ export interface ActionIndex {
   phrases: Phrases;
 }
 
+/** Returns the actions of connectors in the order of their numbers in the index. */
+export function actionsOf(connectors: readonly Connector[]): Action[] {
+  return connectors.flatMap((connector) => [...connector.actions.values()]);
+}
+
 export function buildIndex(
   connectors: readonly Connector[],
   { version, phrases }: { version: number; phrases: Phrases },
 ): ActionIndex {
-  const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
+  const actions = actionsOf(connectors);
   const documents = connectors
     .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
     .map((fields, id) => ({ id, fields }));

@@ -24,10 +24,15 @@ const LEARNED_FACTOR = 0.6;
 const LEARNED_RANK = 0.8;
 /** Least part of the step's words that must be learned for such an action. */
 const LEARNED_SHARE = 0.5;
-/** Score of a phrase that equals the step. The best score by words is 1. */
-const PHRASE_SHARE = 1.2;
-/** Least nearness of a phrase to a step that has no word of the index, such as `who is late`. */
-const IDIOM_NEARNESS = 0.75;
+/**
+ * Weight of the score by phrases, relative to that by words: the least one for a step of 3 words, such as `list the orders`,
+ * and the most for one of 7. A longer step says the wish in the words of people.
+ */
+const PHRASE_WEIGHT = { least: 0.5, most: 1.8, from: 3, to: 7 };
+/** Least fit of the phrases to a step that has no word of the index, such as `who is late`. */
+const IDIOM_FIT = 0.2;
+/** Actions with the same id that keep their places when a request names no app. */
+const EQUAL_IDS = 2;
 
 /** Groups of kinds of work. A step that asks for one kind also finds the others of its group. */
 const GROUPS = [
@@ -53,51 +58,86 @@ const GROUPS = [
 ].map((kinds) => new Set(kinds.map(conceptTerm)));
 const LOOKS = new Set(GROUPS[0]);
 
-/** Returns the actions for one step, best first. */
-export function ranked(
-  { index, actions, counts, phrases }: ActionIndex,
-  {
-    step,
-    among,
-    favoured,
-    connected,
-  }: {
-    step: Step;
-    among: readonly number[];
-    favoured: ReadonlyMap<number, number>;
-    connected: ReadonlySet<string> | undefined;
-  },
-): Scored[] {
+/** A step, and the actions to choose from. */
+interface Choice {
+  step: Step;
+  /** Numbers of the allowed actions. */
+  among: readonly number[];
+  /** Factors of the actions of a named app, by number. */
+  favoured: ReadonlyMap<number, number>;
+  /** Ids of connectors that the user is connected to. */
+  connected: ReadonlySet<string> | undefined;
+}
+
+/** Returns the actions for one step, best first. The scores by words and by phrases have the same scale. */
+export function ranked(built: ActionIndex, choice: Choice): Scored[] {
+  const scores = relative(scoresByWords(built, choice));
+  const weight = phraseWeight(choice.step);
+  for (const [action, score] of relative(scoresByPhrases(built, choice)))
+    scores.set(action, (scores.get(action) ?? 0) + weight * score);
+  const scored = [...scores]
+    .map(([action, score]) => ({ action, score: score * bonus(action, choice.connected) }))
+    .sort((a, b) => b.score - a.score);
+  return choice.favoured.size > 0 ? scored : repeatedLast(scored);
+}
+
+function scoresByWords(
+  { index, actions, counts }: ActionIndex,
+  { step, among, favoured }: Choice,
+): Map<Action, number> {
   const terms = step.terms.map(({ term, group, weight }) => ({
     term,
     group,
     weight: weight * Math.log(1 + actions.length / Math.max(RARE, counts.get(term) ?? 0)),
   }));
   const asked = askedBy(step);
-  const found = index.search({ terms, among, favoured, limit: RANKED });
-  const best = found[0]?.score ?? 1;
   const scores = new Map<Action, number>();
-  for (const { id, score } of found) {
+  for (const { id, score } of index.search({ terms, among, favoured, limit: RANKED })) {
     const action = actions[id];
-    if (action) scores.set(action, (score / best) * nameFit(action, asked) * workFit(action, asked));
+    if (action) scores.set(action, score * nameFit(action, asked) * workFit(action, asked));
   }
-  const near = phrases.near(step.said);
+  return scores;
+}
+
+function scoresByPhrases(
+  { actions, phrases }: ActionIndex,
+  { step, among, favoured }: Choice,
+): Map<Action, number> {
+  const fits = phrases.fit(step);
+  const least = step.terms.length > 0 ? 0 : IDIOM_FIT;
+  const scores = new Map<Action, number>();
   for (const id of among) {
     const action = actions[id];
-    const nearness = action ? near(action) : 0;
-    if (!action || nearness === 0) continue;
-    // The square, because a nearly equal phrase is strong evidence, and one shared word is weak evidence.
-    const gain =
-      PHRASE_SHARE *
-      nearness ** 2 *
-      (favoured.get(id) ?? 1) *
-      (step.works.size > 0 ? workFit(action, asked) ** 2 : 1);
-    const isNear = step.terms.length > 0 || nearness >= IDIOM_NEARNESS;
-    if (isNear) scores.set(action, (scores.get(action) ?? 0) + gain);
+    const fit = fits[id] ?? 0;
+    if (action && fit > least) scores.set(action, fit * (favoured.get(id) ?? 1));
   }
-  return [...scores]
-    .map(([action, score]) => ({ action, score: score * bonus(action, connected) }))
-    .sort((a, b) => b.score - a.score);
+  return scores;
+}
+
+function phraseWeight({ said }: Step): number {
+  const { least, most, from, to } = PHRASE_WEIGHT;
+  const share = Math.min(1, Math.max(0, (said.size - from) / (to - from)));
+  return least + (most - least) * share;
+}
+
+/** Returns the scores relative to the best one. */
+function relative(scores: ReadonlyMap<Action, number>): Map<Action, number> {
+  const best = [...scores.values()].reduce((most, score) => Math.max(most, score), 0);
+  return new Map([...scores].map(([action, score]) => [action, score / best]));
+}
+
+/**
+ * Returns the actions with the third and later ones of the same id last, because a request that names no app would find
+ * little else than one action of many apps.
+ */
+function repeatedLast(scored: readonly Scored[]): Scored[] {
+  const seen = new Map<string, number>();
+  const isRepeated = scored.map(({ action: { actionId } }, at) => {
+    const earlier = seen.get(actionId) ?? 0;
+    seen.set(actionId, earlier + 1);
+    return at < RANKED && earlier >= EQUAL_IDS;
+  });
+  return [...scored.filter((_, at) => !isRepeated[at]), ...scored.filter((_, at) => isRepeated[at])];
 }
 
 /** An action and its score. */

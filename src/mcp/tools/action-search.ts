@@ -2,11 +2,12 @@ import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
 import { withPauses } from '../../lib/pauses.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
-import { buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
+import type { Environment } from '../../store/environments.ts';
+import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED } from './action-ranking.ts';
 import { namedApps, type App } from './named-apps.ts';
-import { indexPhrases, type Phrases } from './phrases.ts';
+import { readPhraseTerms, type PhraseTerms } from './phrase-terms.ts';
+import { indexPhrases } from './phrases.ts';
 import { readQuery } from './query.ts';
 import { parseText } from './vocabulary.ts';
 
@@ -40,31 +41,35 @@ const LATER_APP_FACTOR = 0.3;
 /** Creates the search of the catalogue. The first search builds the index, and a changed catalogue rebuilds it. */
 export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, ActionIndex>();
-  let phrases: Promise<Phrases> | undefined;
+  const building = new Map<Environment, Promise<ActionIndex>>();
+  let phraseTerms: PhraseTerms | undefined;
 
-  /** Shipped actions do not change while the process runs, so their phrases are indexed once. */
-  const shippedPhrases = (): Promise<Phrases> =>
-    (phrases ??= indexPhrases(shippedActions(catalog)).catch((error: unknown) => {
-      phrases = undefined;
-      throw error;
-    }));
+  const build = async (environment: Environment): Promise<ActionIndex> => {
+    for (;;) {
+      const { version } = catalog;
+      const connectors = catalog.connectors(environment);
+      for (const connector of connectors)
+        for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
+      phraseTerms ??= await readPhraseTerms();
+      const phrases = await indexPhrases(actionsOf(connectors), phraseTerms);
+      if (catalog.version !== version) continue;
+      indexes.get(environment)?.index.close();
+      const fresh = buildIndex(connectors, { version, phrases });
+      indexes.set(environment, fresh);
+      return fresh;
+    }
+  };
 
+  /** Returns the index of today's catalogue. Searches at the same time wait for one build. */
   const builtFor = async (environment: Environment): Promise<ActionIndex> => {
-    const current = () => {
+    for (;;) {
       const known = indexes.get(environment);
-      return known?.version === catalog.version ? known : undefined;
-    };
-    const ready = current();
-    if (ready) return ready;
-    for (const connector of catalog.connectors(environment))
-      for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
-    const near = await shippedPhrases();
-    const built = current();
-    if (built) return built;
-    indexes.get(environment)?.index.close();
-    const fresh = buildIndex(catalog.connectors(environment), { version: catalog.version, phrases: near });
-    indexes.set(environment, fresh);
-    return fresh;
+      if (known?.version === catalog.version) return known;
+      const running =
+        building.get(environment) ?? build(environment).finally(() => building.delete(environment));
+      building.set(environment, running);
+      await running;
+    }
   };
 
   return async (environment, search) => {
@@ -83,11 +88,6 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     );
     return interleaved(lists, search.limit);
   };
-}
-
-function shippedActions(catalog: Base['catalog']): Set<Action> {
-  const shipped = ENVIRONMENTS.flatMap((one) => catalog.connectors(one)).filter(({ custom }) => !custom);
-  return new Set(shipped.flatMap(({ actions }) => [...actions.values()]));
 }
 
 /** Returns a factor for each action of the apps that a step names. If it names none, an earlier or later step decides. */

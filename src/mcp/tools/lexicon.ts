@@ -73,6 +73,10 @@ export function conceptTerm(name: string): string {
   return `c_${wordsOf(name).join('_')}`;
 }
 
+export function isConcept(term: string): boolean {
+  return term.startsWith('c_');
+}
+
 export function lexiconOf(language: Language, byStem: boolean): Lexicon {
   const byText = new Map<string, Phrase>();
   for (const line of `${language.things}${language.work}`.split('\n')) {

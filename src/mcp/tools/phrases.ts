@@ -1,77 +1,106 @@
 import type { Action } from '../../connectors/catalog.ts';
-import { shippedPhrases } from '../../connectors/shipped-phrases.ts';
+import { memoByObject } from '../../lib/memo.ts';
 import { withPauses } from '../../lib/pauses.ts';
-import { tokensOf } from './lexicon.ts';
+import { isConcept } from './lexicon.ts';
+import { stemTermsOf, termsOfPhrase, type Counts, type PhraseTerms } from './phrase-terms.ts';
+import type { Step } from './query.ts';
 
-/** An index of phrases in the words of people, because requests seldom use the words of descriptions. */
+/** Compares steps of requests with the phrases of actions. */
 export interface Phrases {
-  /**
-   * Returns a function that returns the similarity of an action's nearest phrase, from 0 (none) to 1 (equal). Phrases of
-   * an action also count for actions with the same id in other apps.
-   */
-  near(stems: ReadonlySet<string>): (action: Action) => number;
+  /** Returns how well the phrases of each action fit a step, from 0 to 1, by the number of the action. */
+  fit(step: Pick<Step, 'said' | 'words' | 'terms'>): number[];
 }
 
-/** Letters that all forms of a word share at its beginning, and the weight of this beginning; a whole word weighs 1. */
-const BEGINNING = 5;
-const BEGINNING_WEIGHT = 0.5;
-/** A smaller similarity is ignored, because it arises by chance. */
-const LEAST = 0.25;
-/** Factor on the similarity when the phrase belongs to an action with the same id in another app. */
-const OTHER_APP = 0.9;
+/** Rarer terms weigh more, down to this number of actions, because still rarer ones are names and other details. */
+const RARE = 5;
+/** Factor for the phrases of other actions with the same id, which also stand for actions without own ones. */
+const SAME_ID = 0.9;
 
-/** Indexes the phrases of shipped actions. It pauses between them, because there are thousands. */
-export async function indexPhrases(actions: Iterable<Action>): Promise<Phrases> {
-  const phrases = shippedPhrases();
-  const owners: Action[] = [];
-  const terms: Map<string, number>[] = [];
-  const postings = new Map<string, number[]>();
-  for await (const action of withPauses(actions)) {
-    const known = phrases.get(`${action.connectorId}.${action.actionId}`) ?? [];
-    for (const phrase of [action.name, ...known]) {
-      const own = termsOf(tokensOf(phrase).map(({ stem }) => stem));
-      for (const term of own.keys()) {
-        const list = postings.get(term);
-        if (list) list.push(owners.length);
-        else postings.set(term, [owners.length]);
-      }
-      owners.push(action);
-      terms.push(own);
+/** Returns the terms of an action's name and synonyms, which are phrases too. */
+const nameTermsOf = memoByObject(({ name, definition }: Action): string[] =>
+  [name, ...definition.synonyms].flatMap((text) => termsOfPhrase(text, 'en')),
+);
+
+/** Indexes the phrases of actions, in the order of their numbers. It pauses, because there are thousands of actions. */
+export async function indexPhrases(actions: readonly Action[], shipped: PhraseTerms): Promise<Phrases> {
+  /** Numbers of terms that only names have. */
+  const further = new Map<string, number>();
+  const numberOf = (term: string) => shipped.numbers.get(term) ?? further.get(term);
+  const newNumber = (term: string): number => {
+    const number = shipped.numbers.size + further.size;
+    further.set(term, number);
+    return number;
+  };
+  const countsOf = (action: Action): Counts => {
+    const counts = new Map(shipped.of(`${action.connectorId}.${action.actionId}`));
+    for (const term of nameTermsOf(action)) {
+      const number = numberOf(term) ?? newNumber(term);
+      counts.set(number, (counts.get(number) ?? 0) + 1);
     }
+    return counts;
+  };
+  const having: number[] = [];
+  for await (const action of withPauses(actions))
+    for (const number of countsOf(action).keys()) having[number] = (having[number] ?? 0) + 1;
+  const weights = Float64Array.from(having, (count = Infinity) =>
+    Math.log(1 + actions.length / Math.max(RARE, count)),
+  );
+
+  const own: Document[] = [];
+  const shared: { group: readonly number[]; document: Document }[] = [];
+  const byId = Map.groupBy(actions.keys(), (at) => actions[at]?.actionId);
+  for await (const group of withPauses(byId.values())) {
+    // Computed again, because the counts of all actions at once take 20 MB.
+    const counts = group.flatMap((at) => (actions[at] ? [countsOf(actions[at])] : []));
+    for (const [place, one] of counts.entries()) own[group[place] ?? 0] = documentOf(one, weights);
+    if (counts.length > 1) shared.push({ group, document: documentOf(sumOf(counts), weights) });
   }
-  const weightOf = ([term, share]: [string, number]) =>
-    share * Math.log(1 + owners.length / (postings.get(term)?.length ?? owners.length));
-  const lengthOf = (own: Iterable<[string, number]>) => Math.hypot(...[...own].map(weightOf)) || 1;
-  const lengths = terms.map(lengthOf);
   return {
-    near(stems) {
-      const known = [...termsOf(stems)].filter(([term]) => postings.has(term));
-      const length = lengthOf(known);
-      const products = new Map<number, number>();
-      for (const term of known) {
-        const square = weightOf(term) ** 2;
-        for (const at of postings.get(term[0]) ?? []) products.set(at, (products.get(at) ?? 0) + square);
+    fit({ said, words, terms }) {
+      const concepts = [...words, ...terms.map(({ term }) => term)].filter(isConcept);
+      const asked = askedFor(
+        [...stemTermsOf([...said]), ...concepts].map(numberOf).filter((number) => number !== undefined),
+        weights,
+      );
+      const fits = own.map((document) => cosine(document, asked));
+      for (const { group, document } of shared) {
+        const best = Math.max(cosine(document, asked), ...group.map((at) => fits[at] ?? 0));
+        for (const at of group) fits[at] = Math.max(fits[at] ?? 0, SAME_ID * best);
       }
-      const own = new Map<Action, number>();
-      const anywhere = new Map<string, number>();
-      for (const [at, product] of products) {
-        const nearness = product / (length * (lengths[at] ?? 1));
-        const owner = owners[at];
-        if (!owner || nearness < LEAST) continue;
-        own.set(owner, Math.max(nearness, own.get(owner) ?? 0));
-        anywhere.set(owner.actionId, Math.max(nearness, anywhere.get(owner.actionId) ?? 0));
-      }
-      return (action) => Math.max(own.get(action) ?? 0, OTHER_APP * (anywhere.get(action.actionId) ?? 0));
+      return fits;
     },
   };
 }
 
-/** Returns stems and their beginnings, with their weights. */
-function termsOf(stems: Iterable<string>): Map<string, number> {
-  const terms = new Map<string, number>();
-  for (const stem of stems) {
-    terms.set(stem, 1);
-    if (stem.length > BEGINNING) terms.set(`${stem.slice(0, BEGINNING)}~`, BEGINNING_WEIGHT);
-  }
-  return terms;
+/** The terms of a document, and the share of its length that each has. */
+interface Document {
+  terms: Uint32Array;
+  shares: Float32Array;
+}
+
+function documentOf(counts: Counts, weights: Float64Array): Document {
+  const terms = Uint32Array.from(counts.keys());
+  const parts = [...counts].map(([term, count]) => Math.sqrt(count) * (weights[term] ?? 0));
+  const length = Math.hypot(...parts) || 1;
+  return { terms, shares: Float32Array.from(parts, (part) => part / length) };
+}
+
+/** Returns the share of a request's length that each term has, by the number of the term. */
+function askedFor(terms: readonly number[], weights: Float64Array): Float64Array {
+  const shares = new Float64Array(weights.length);
+  for (const term of terms) shares[term] = weights[term] ?? 0;
+  const length = Math.hypot(...[...new Set(terms)].map((term) => shares[term] ?? 0)) || 1;
+  return shares.map((share) => share / length);
+}
+
+function cosine({ terms, shares }: Document, asked: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < terms.length; at += 1) sum += (shares[at] ?? 0) * (asked[terms[at] ?? 0] ?? 0);
+  return sum;
+}
+
+function sumOf(all: readonly Counts[]): Counts {
+  const sum = new Map<number, number>();
+  for (const counts of all) for (const [term, count] of counts) sum.set(term, (sum.get(term) ?? 0) + count);
+  return sum;
 }

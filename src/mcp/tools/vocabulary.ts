@@ -27,6 +27,8 @@ export interface Part {
 export interface Vocabulary {
   english: Lexicon;
   lexicons: readonly Lexicon[];
+  /** By `en`, `de`, `fr`, `es` and `pt`. */
+  byLanguage: ReadonlyMap<string, Lexicon>;
   /** Concepts that are things, and those that are kinds of work. `refund` is both. */
   things: ReadonlySet<string>;
   works: ReadonlySet<string>;
@@ -41,10 +43,15 @@ export function vocabularyOf(): Vocabulary {
 
 function readVocabulary(): Vocabulary {
   const english = lexiconOf(ENGLISH, true);
-  const others = [GERMAN, FRENCH, SPANISH, PORTUGUESE].map((language) => lexiconOf(language, false));
+  const others = Object.entries({ de: GERMAN, fr: FRENCH, es: SPANISH, pt: PORTUGUESE });
+  const byLanguage = new Map([
+    ['en', english] as const,
+    ...others.map(([code, language]) => [code, lexiconOf(language, false)] as const),
+  ]);
   return {
     english,
-    lexicons: [english, ...others],
+    lexicons: [...byLanguage.values()],
+    byLanguage,
     things: namesOf(ENGLISH.things),
     works: namesOf(ENGLISH.work),
   };
