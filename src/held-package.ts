@@ -8,8 +8,8 @@ import { loadSqlite } from './store/load-sqlite.ts';
 
 /** Folders whose files are read while the process runs. */
 const FOLDERS = ['dist', 'data'];
-/** Files that only a start, a command or a debugger reads. */
-const NOT_HELD = /\.map$|^(definitions\.jsonl|examples\.yaml|connector\.yaml)$/;
+/** Files that only a build, a start, a command or a debugger reads. */
+const NOT_HELD = /\.map$|[\\/](definitions\.jsonl|examples\.yaml|connector\.yaml|phrases[\\/].*)$/;
 
 /** The first answers of a process come before this, because reading the release would delay them. */
 const HOLD_AFTER_MS = 5000;
@@ -58,6 +58,7 @@ function isHeldModule(url: string): boolean {
 
 function filesIn(folder: string): string[] {
   return readdirSync(packagePath(folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !NOT_HELD.test(entry.name))
-    .map(({ parentPath, name }) => join(parentPath, name));
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => !NOT_HELD.test(path));
 }
