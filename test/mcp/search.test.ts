@@ -77,6 +77,21 @@ describe('a query', () => {
     expect(first?.action.connectorId).toBe('woocommerce');
   });
 
+  test('without an app finds one action of two apps, or of all connected ones', async () => {
+    const orders = async (connected?: ReadonlySet<string>) => {
+      const hits = await search('development', {
+        query: 'list the orders',
+        allowed: all,
+        limit: 10,
+        connected,
+      });
+      return hits.map(({ action }) => action).filter(({ actionId }) => actionId === 'list_orders');
+    };
+    expect(await orders()).toHaveLength(2);
+    const shops = ['medusa', 'shopify', 'square', 'woocommerce'];
+    expect((await orders(new Set(shops))).map(({ connectorId }) => connectorId).sort()).toEqual(shops);
+  });
+
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
     '%j has no search terms, and finds nothing',
     async (query) => {

@@ -75,10 +75,9 @@ export function ranked(built: ActionIndex, choice: Choice): Scored[] {
   const weight = phraseWeight(choice.step);
   for (const [action, score] of relative(scoresByPhrases(built, choice)))
     scores.set(action, (scores.get(action) ?? 0) + weight * score);
-  const scored = [...scores]
+  return [...scores]
     .map(([action, score]) => ({ action, score: score * bonus(action, choice.connected) }))
     .sort((a, b) => b.score - a.score);
-  return choice.favoured.size > 0 ? scored : repeatedLast(scored);
 }
 
 function scoresByWords(
@@ -126,20 +125,6 @@ function relative(scores: ReadonlyMap<Action, number>): Map<Action, number> {
   return new Map([...scores].map(([action, score]) => [action, score / best]));
 }
 
-/**
- * Returns the actions with the third and later ones of the same id last, because a request that names no app would find
- * little else than one action of many apps.
- */
-function repeatedLast(scored: readonly Scored[]): Scored[] {
-  const seen = new Map<string, number>();
-  const isRepeated = scored.map(({ action: { actionId } }, at) => {
-    const earlier = seen.get(actionId) ?? 0;
-    seen.set(actionId, earlier + 1);
-    return at < RANKED && earlier >= EQUAL_IDS;
-  });
-  return [...scored.filter((_, at) => !isRepeated[at]), ...scored.filter((_, at) => isRepeated[at])];
-}
-
 /** An action and its score. */
 export interface Scored {
   action: Action;
@@ -178,6 +163,23 @@ export function byExperience(
   ]
     .sort((a, b) => b.score - a.score)
     .map(({ action }) => action);
+}
+
+/**
+ * Returns the actions with the third and later ones of the same id last, except those of connected apps. A request that names
+ * no app would otherwise find little else than one action of many apps.
+ */
+export function repeatedLast(
+  actions: readonly Action[],
+  connected: ReadonlySet<string> | undefined,
+): Action[] {
+  const seen = new Map<string, number>();
+  const isRepeated = actions.map(({ connectorId, actionId }) => {
+    const earlier = seen.get(actionId) ?? 0;
+    seen.set(actionId, earlier + 1);
+    return earlier >= EQUAL_IDS && !connected?.has(connectorId);
+  });
+  return [...actions.filter((_, at) => !isRepeated[at]), ...actions.filter((_, at) => isRepeated[at])];
 }
 
 /** A step, prepared for the comparison with the traits of actions. */

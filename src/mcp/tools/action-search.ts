@@ -4,7 +4,7 @@ import type { Base } from '../../base.ts';
 import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
-import { byExperience, ranked, RANKED } from './action-ranking.ts';
+import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
 import { namedApps, type App } from './named-apps.ts';
 import { readPhraseTerms, type PhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
@@ -76,9 +76,11 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     const built = await builtFor(environment);
     const steps = readQuery(search.query, built.known);
     const among = search.allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined);
+    const { connected } = search;
     const named = steps.map(({ words }) => namedApps(words, built.apps));
+    const namesApp = named.some((apps) => apps.size > 0);
     const scored = steps.map((step, at) =>
-      ranked(built, { step, among, favoured: favouredBy(named, at), connected: search.connected }),
+      ranked(built, { step, among, favoured: favouredBy(named, at), connected }),
     );
     const words = steps.length > 0 ? steps.map(({ content }) => content) : [parseText(search.query).stems];
     // From here on the index is not used, because a change of the catalogue during the wait closes it.
@@ -86,7 +88,7 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     const lists = words.map((content, at) =>
       byExperience(scored[at] ?? [], { content, learned, allowed: search.allowed }),
     );
-    return interleaved(lists, search.limit);
+    return interleaved(namesApp ? lists : lists.map((list) => repeatedLast(list, connected)), search.limit);
   };
 }
 
