@@ -12,6 +12,7 @@ import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
+import { createShortTurns } from '../../lib/short-turns.ts';
 import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
 import type { Authentication, Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
@@ -64,6 +65,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const mcp2026 = createMcp2026Exchange(context, { core, listeners, watch });
   const exchange = createExchange(context, core, { sessions, watch, mcp2026 });
   const logRequest = createRequestLog(context);
+  const turns = createShortTurns();
   const { mcpSessions, mcpStreams } = context.telemetry;
   const unwatchSessions = mcpSessions.watch(sessions.count);
   const unwatchStreams = mcpStreams.watch(() => [...sessions.listening(), ...listeners.all()].length);
@@ -73,6 +75,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
       await traceRequest(context, { req, res, visit }, async () => {
         try {
+          await turns.begin();
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
           answerFault(context, visit, thrown);
