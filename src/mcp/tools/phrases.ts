@@ -14,7 +14,7 @@ export interface Phrases {
 /** Rarer terms weigh more, down to this number of actions, because still rarer ones are names and other details. */
 const RARE = 5;
 /** Factor for the phrases of other actions with the same id, which also stand for actions without own ones. */
-const SAME_ID = 0.9;
+const SAME_ID = 0.8;
 
 /** Returns the terms of an action's name and synonyms, which are phrases too. */
 const nameTermsOf = memoByObject(({ name, definition }: Action): string[] =>

@@ -17,7 +17,7 @@ export interface Step {
   words: ReadonlySet<string>;
   /** Stems of the words with a meaning of their own. */
   content: readonly string[];
-  /** Stems of all words, including those of idioms, except the names of apps. */
+  /** Stems of all words, including those of idioms, except the names of apps and a small word before one: `in Xero`. */
   said: ReadonlySet<string>;
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
@@ -305,7 +305,12 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
     terms,
     words,
     content: [...new Set(roles.flatMap((role) => (role.empty ? [] : role.words)))],
-    said: new Set(roles.flatMap((role) => (isApp(role) ? [] : role.said))),
+    said: new Set(
+      roles.flatMap((role, at) => {
+        const next = roles[at + 1];
+        return isApp(role) || (role.empty && next && isApp(next)) ? [] : role.said;
+      }),
+    ),
     works: new Set(works),
     reads: works.length === 0 && negates,
     hasThing: hasThing(weighted),
