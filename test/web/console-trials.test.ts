@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     await choose('Tool', /sandbox_list_products/);
     await page.getByLabel('limit', { exact: true }).fill('2');
     await button('Run').click();
-    await result().getByText('succeeded').waitFor();
+    await result().getByText('succeeded', { exact: true }).waitFor();
     expect(await result().getByLabel('Structured content', { exact: true }).innerText()).toContain('prd_101');
     await result().getByText('JSON', { exact: true }).click();
     expect(await result().getByLabel('Result as JSON', { exact: true }).innerText()).toContain('"content"');
@@ -128,7 +128,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     await result().getByText('The tool answered with an error').waitFor();
     await ask();
     await button('Agree').click();
-    await result().getByText('succeeded').waitFor();
+    await result().getByText('succeeded', { exact: true }).waitFor();
     const read = await service.call('POST', '/connectors/sandbox/actions/get_customer/execute', {
       headers: { 'x-svc-userid': seed.userId },
       body: { input: { customerId: 'cus_1003' } },
@@ -167,7 +167,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     await page.getByLabel('connectorId').first().fill('sandbox');
     await page.getByLabel('actionId').first().fill('send_message');
     await button('Run').click();
-    await result().getByText('failed').waitFor();
+    await result().getByText('failed', { exact: true }).waitFor();
     await result().getByText('effects.allowed').first().waitFor();
     expect(await result().getByLabel('Structured content', { exact: true }).textContent()).toContain(
       'restricted',
@@ -210,7 +210,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     await button('Run the step').click();
     await page.getByRole('dialog').getByText('Its effect is real: write.', { exact: false }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
-    await stepResult().getByText('succeeded').waitFor();
+    await stepResult().getByText('succeeded', { exact: true }).waitFor();
     expect(await stepResult().getByLabel('Input', { exact: true }).innerText()).toContain(
       'First: Typed lamp',
     );
@@ -224,7 +224,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
   test('one step uses the results of the last test run', async () => {
     await openStep('products');
     await button('Run the step').click();
-    await stepResult().getByText('succeeded').waitFor();
+    await stepResult().getByText('succeeded', { exact: true }).waitFor();
     await choose('Step', /^each /);
     await page.getByText('Only the first item runs', { exact: false }).waitFor();
     await expect.poll(() => page.getByLabel('Result of products').inputValue()).toContain('"id": "prd_101"');
@@ -254,7 +254,7 @@ describe.skipIf(!HAS_BROWSER)('trials in the console', () => {
     );
     await button('Run the step').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
-    await stepResult().getByText('failed').waitFor();
+    await stepResult().getByText('failed', { exact: true }).waitFor();
     await stepResult().getByText('The schema of Send message says').waitFor();
     await stepResult().getByText('Text of the message.', { exact: false }).first().waitFor();
     expect(await faults()).toEqual([]);
