@@ -3,11 +3,10 @@ import type { Action } from '../../connectors/catalog.ts';
 import { traitsOf, type ActionIndex } from './action-index.ts';
 import { conceptTerm } from './lexicon.ts';
 import type { Step } from './query.ts';
+import { termWeight } from './term-weight.ts';
 
 /** Actions of the index that are ranked again by their traits, for each step. */
 export const RANKED = 60;
-/** Rarer terms weigh more, down to this number of actions. A term of fewer actions weighs the same. */
-const RARE = 5;
 /** Part of the score that depends on how many words of the action's name the step has. */
 const NAME_SHARE = 0.3;
 /** Factor for an action that does another kind of work than the step asks for. */
@@ -87,7 +86,7 @@ function scoresByWords(
   const terms = step.terms.map(({ term, group, weight }) => ({
     term,
     group,
-    weight: weight * Math.log(1 + actions.length / Math.max(RARE, counts.get(term) ?? 0)),
+    weight: weight * termWeight(actions.length, counts.get(term) ?? 0),
   }));
   const asked = askedBy(step);
   const scores = new Map<Action, number>();

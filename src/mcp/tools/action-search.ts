@@ -41,10 +41,10 @@ const LATER_APP_FACTOR = 0.3;
 /** Creates the search of the catalogue. The first search builds the index, and a changed catalogue rebuilds it. */
 export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, ActionIndex>();
-  const building = new Map<Environment, Promise<ActionIndex>>();
+  const building = new Map<Environment, Promise<void>>();
   let phraseTerms: PhraseTerms | undefined;
 
-  const build = async (environment: Environment): Promise<ActionIndex> => {
+  const build = async (environment: Environment): Promise<void> => {
     for (;;) {
       const { version } = catalog;
       const connectors = catalog.connectors(environment);
@@ -54,9 +54,8 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
       const phrases = await indexPhrases(actionsOf(connectors), phraseTerms);
       if (catalog.version !== version) continue;
       indexes.get(environment)?.index.close();
-      const fresh = buildIndex(connectors, { version, phrases });
-      indexes.set(environment, fresh);
-      return fresh;
+      indexes.set(environment, buildIndex(connectors, { version, phrases }));
+      return;
     }
   };
 

@@ -4,6 +4,7 @@ import { withPauses } from '../../lib/pauses.ts';
 import { isConcept } from './lexicon.ts';
 import { stemTermsOf, termsOfPhrase, type Counts, type PhraseTerms } from './phrase-terms.ts';
 import type { Step } from './query.ts';
+import { termWeight } from './term-weight.ts';
 
 /** Compares steps of requests with the phrases of actions. */
 export interface Phrases {
@@ -11,8 +12,6 @@ export interface Phrases {
   fit(step: Pick<Step, 'said' | 'words' | 'terms'>): number[];
 }
 
-/** Rarer terms weigh more, down to this number of actions, because still rarer ones are names and other details. */
-const RARE = 5;
 /** Factor for the phrases of other actions with the same id, which also stand for actions without own ones. */
 const SAME_ID = 0.8;
 
@@ -42,9 +41,7 @@ export async function indexPhrases(actions: readonly Action[], shipped: PhraseTe
   const having: number[] = [];
   for await (const action of withPauses(actions))
     for (const number of countsOf(action).keys()) having[number] = (having[number] ?? 0) + 1;
-  const weights = Float64Array.from(having, (count = Infinity) =>
-    Math.log(1 + actions.length / Math.max(RARE, count)),
-  );
+  const weights = Float64Array.from(having, (count = Infinity) => termWeight(actions.length, count));
 
   const own: Document[] = [];
   const shared: { group: readonly number[]; document: Document }[] = [];
