@@ -1,9 +1,12 @@
+import { createTurns } from './turns.ts';
+
 /** Lets pieces of work begin while a turn of the event loop is short. */
 export interface ShortTurns {
   /**
-   * Returns undefined when work may begin at once, or else a promise of its turn. Later callers wait for earlier ones.
+   * Returns undefined when work may begin at once, or else a promise of its turn. Owners who wait take turns, and later
+   * callers wait too.
    */
-  begin(): Promise<void> | undefined;
+  begin(owner: string): Promise<void> | undefined;
 }
 
 /** Work that has begun in a turn for this time lets other work wait. */
@@ -14,26 +17,26 @@ const TURN_MS = 10;
  * the event loop until the last one has begun, and with it a health check.
  */
 export function createShortTurns(now: () => number = () => performance.now()): ShortTurns {
-  const waiting: (() => void)[] = [];
+  const waiting = createTurns<() => void>();
   let turnStartedAt: number | undefined;
 
   /** One of the waiting begins in each turn, because the others would begin before the turn ends. */
   const nextTurn = () => {
     turnStartedAt = undefined;
-    const first = waiting.shift();
+    const first = waiting.take();
     if (!first) return;
     turnStartedAt = now();
     setImmediate(nextTurn);
     first();
   };
   return {
-    begin() {
+    begin(owner) {
       if (turnStartedAt === undefined) {
         turnStartedAt = now();
         setImmediate(nextTurn);
       }
-      if (waiting.length === 0 && now() - turnStartedAt < TURN_MS) return undefined;
-      return new Promise((resolve) => waiting.push(resolve));
+      if (waiting.size === 0 && now() - turnStartedAt < TURN_MS) return undefined;
+      return new Promise((resolve) => waiting.add(owner, resolve));
     },
   };
 }

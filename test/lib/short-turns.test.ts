@@ -5,12 +5,12 @@ import { createShortTurns } from '../../src/lib/short-turns.ts';
 test('work begins at once until the turn has taken ten milliseconds, then one by one', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
-  expect(turns.begin()).toBeUndefined();
+  expect(turns.begin('one')).toBeUndefined();
   now = 9;
-  expect(turns.begin()).toBeUndefined();
+  expect(turns.begin('one')).toBeUndefined();
   now = 10;
   const begun: number[] = [];
-  for (const number of [1, 2, 3]) void turns.begin()?.then(() => begun.push(number));
+  for (const number of [1, 2, 3]) void turns.begin('one')?.then(() => begun.push(number));
   await Promise.resolve();
   expect(begun).toEqual([]);
   const seen = [];
@@ -26,14 +26,23 @@ test('work begins at once until the turn has taken ten milliseconds, then one by
 test('a caller that comes later waits for those who wait', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
-  void turns.begin();
+  void turns.begin('one');
   now = 50;
-  const first = turns.begin();
-  now = 50;
+  const first = turns.begin('one');
   const order: string[] = [];
   void first?.then(() => order.push('first'));
-  void turns.begin()?.then(() => order.push('second'));
+  void turns.begin('one')?.then(() => order.push('second'));
   await expect.poll(() => order).toEqual(['first', 'second']);
   await nextTurn();
-  expect(turns.begin()).toBeUndefined();
+  expect(turns.begin('one')).toBeUndefined();
+});
+
+test('an owner with many pieces of work delays another by one', async () => {
+  let now = 0;
+  const turns = createShortTurns(() => now);
+  void turns.begin('one');
+  now = 50;
+  const order: string[] = [];
+  for (const owner of ['one', 'one', 'one', 'other']) void turns.begin(owner)?.then(() => order.push(owner));
+  await expect.poll(() => order).toEqual(['one', 'other', 'one', 'one']);
 });

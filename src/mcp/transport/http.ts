@@ -75,7 +75,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
       await traceRequest(context, { req, res, visit }, async () => {
         try {
-          await turns.begin();
+          await turns.begin(req.url ?? '');
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
           answerFault(context, visit, thrown);
