@@ -37,12 +37,17 @@ export function isHeld(path: string): boolean {
 }
 
 /**
- * Returns the text of a file of this package, of the release that runs where the file is in memory.
+ * Returns a file of this package, of the release that runs where the file is in memory.
  * @throws Error of node:fs when it is neither in memory nor on disk.
  */
-export function readPackageFile(path: string): string {
+export function readPackageBytes(path: string): Buffer {
   const file = held.get(path);
-  return file === undefined ? readFileSync(path, 'utf8') : inflateRawSync(file).toString('utf8');
+  return file === undefined ? readFileSync(path) : inflateRawSync(file);
+}
+
+/** Returns the text of a file of this package. @throws Error as readPackageBytes() */
+export function readPackageFile(path: string): string {
+  return readPackageBytes(path).toString('utf8');
 }
 
 /** Returns the names of the files in a folder of this package, as readPackageFile() can read them. */

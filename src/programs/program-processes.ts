@@ -35,10 +35,24 @@ export function createPrograms(options: Options = {}): Programs {
   const workers = new Set<Worker>();
   const queue = createTurns<Waiter>();
   let closed = false;
+  let scheduled: NodeJS.Immediate | undefined;
 
-  /** Starts programs of the queue in free processes. A program whose owner runs enough of them stays in the queue. */
+  /** Calls next() in a turn of the event loop of its own, because the start of a process takes most of a turn. */
+  const nextSoon = (): void => {
+    scheduled ??= setImmediate(() => {
+      scheduled = undefined;
+      next();
+    });
+  };
+
+  /**
+   * Starts programs of the queue in free processes, and one process at most. A program whose owner runs enough of them
+   * stays in the queue.
+   */
   const next = (): void => {
+    const { size } = workers;
     for (let looks = queue.size; looks > 0; looks -= 1) {
+      if (workers.size > size) return nextSoon();
       const waiter = closed ? undefined : queue.take();
       if (!waiter) return;
       if (waiter.signal.aborted) {
@@ -55,7 +69,8 @@ export function createPrograms(options: Options = {}): Programs {
     const own = [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
     const free = own.find(({ state }) => state === 'free');
     if (free) return free;
-    if (own.length >= MAX_OF_OWNER) return undefined;
+    // The next process of an owner waits for the start of the first, which takes most of a processor.
+    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return undefined;
     if (workers.size < MAX_PROCESSES) return start(owner);
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return undefined;
@@ -73,6 +88,7 @@ export function createPrograms(options: Options = {}): Programs {
       owner,
       program,
       cpuSeconds,
+      onReady: nextSoon,
       onFree: () => next(),
       onEnd() {
         workers.delete(worker);
@@ -94,7 +110,7 @@ export function createPrograms(options: Options = {}): Programs {
         );
       return new Promise((resolve, reject) => {
         queue.add(owner, { ...waiter, resolve, reject });
-        next();
+        nextSoon();
       });
     },
     async close() {

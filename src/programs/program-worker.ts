@@ -32,8 +32,8 @@ export interface Waiter extends ProgramRun {
 /** A process that runs programs of one owner, one after the other. */
 export interface Worker {
   readonly owner: string;
-  /** `free` for a program, `busy` with one, or `stopping`. */
-  readonly state: 'free' | 'busy' | 'stopping';
+  /** `starting` or `busy` with a program, `free` for one, or `stopping`. */
+  readonly state: 'starting' | 'free' | 'busy' | 'stopping';
   /** Runs a program in a free process, as soon as the process has started. */
   run(waiter: Waiter): void;
   /** Ends the process. Its program fails with this reason. */
@@ -46,6 +46,8 @@ interface Start {
   owner: string;
   program: URL;
   cpuSeconds: number;
+  /** Called when the process has started. */
+  onReady(): void;
   /** Called when the process is free again, or will end. */
   onFree(): void;
   onEnd(): void;
@@ -79,7 +81,7 @@ const PROCESS = {
 } as const;
 
 /** Starts a process. */
-export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start): Worker {
+export function startWorker({ owner, program, cpuSeconds, ...events }: Start): Worker {
   const child = startConfined(program, PROCESS);
   let running: Waiter | undefined;
   let isReady = false;
@@ -128,7 +130,8 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
   const received = (message: FromProcess): void => {
     if (message.type === 'ready') {
       isReady = true;
-      return begin();
+      begin();
+      return events.onReady();
     }
     if (message.type === 'limit') return stop(message.reason);
     if (!running) return;
@@ -143,7 +146,7 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
       // An engine that failed may be damaged.
       stop('its program failed');
     } else done.resolve(message);
-    onFree();
+    events.onFree();
   };
 
   limit(START_LIMIT_MS, CANNOT_START);
@@ -160,7 +163,7 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
       running?.reject(programFailed(ending));
       running = undefined;
       resolve();
-      onEnd();
+      events.onEnd();
     };
     child.once('exit', ended);
     child.once('error', ended);
@@ -171,7 +174,8 @@ export function startWorker({ owner, program, cpuSeconds, onFree, onEnd }: Start
     stop,
     get state() {
       if (ending !== undefined) return 'stopping';
-      return running ? 'busy' : 'free';
+      if (!running) return 'free';
+      return isReady ? 'busy' : 'starting';
     },
     run(waiter) {
       running = waiter;

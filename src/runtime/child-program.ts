@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readPackageFile } from '../package.ts';
+import { readPackageBytes } from '../package.ts';
 
 /** The address of this process's own Node.js on Linux, also after its file was replaced. */
 const OWN_NODE = '/proc/self/exe';
@@ -98,6 +98,6 @@ function spawned(
   });
   // A child that ends early reads nothing more. Its end is reported by `exit`.
   child.stdin?.on('error', () => {});
-  child.stdin?.end(readPackageFile(path));
+  child.stdin?.end(readPackageBytes(path));
   return child;
 }

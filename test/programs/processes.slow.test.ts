@@ -67,7 +67,7 @@ test('programs of other users run while one user has many', async () => {
 test('a user whose programs wait is refused in words, and other users are not', async () => {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
-  const many = Array.from({ length: 22 }, () =>
+  const many = Array.from({ length: 20 }, () =>
     run('return sandbox.slow()', {
       async answer() {
         await released;
