@@ -10,6 +10,8 @@ import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
 
 const SWEEP_MS = 50;
+/** Connections that may wait to be accepted. Beyond it the system drops them, and clients try again after a second. */
+const BACKLOG = 4096;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
 
@@ -39,6 +41,7 @@ export async function listen(context: OpenContext): Promise<App> {
   });
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
+    context.turns.connectionArrived();
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
   });
@@ -48,7 +51,7 @@ export async function listen(context: OpenContext): Promise<App> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(config.port, config.host, resolve);
+      server.listen({ port: config.port, host: config.host, backlog: BACKLOG }, resolve);
     });
   } catch (error) {
     await mcp.close();

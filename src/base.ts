@@ -4,6 +4,7 @@ import type { Catalog } from './connectors/catalog.ts';
 import type { KeyRing } from './crypto/key-ring.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Outbound } from './lib/outbound.ts';
+import type { ShortTurns } from './lib/short-turns.ts';
 import type { Logger } from './log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Store } from './store/open-database.ts';
@@ -31,6 +32,8 @@ export interface Base {
   readonly catalog: Catalog;
   readonly outbound: Outbound;
   readonly intervals: Intervals;
+  /** Lets requests begin, except those of probes. */
+  readonly turns: ShortTurns;
   /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
 }

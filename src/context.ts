@@ -28,6 +28,7 @@ import { unlockStore } from './identity/unlock.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
+import { createShortTurns } from './lib/short-turns.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
 import { createStoredValues } from './runtime/stored-values.ts';
@@ -108,7 +109,6 @@ export async function openContext(
     );
     const audit = createAuditLog({ db, clock, log, hashKey });
     const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
-    const limits = createLimits(config, telemetry);
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });
     const custom = await openCustomConnectors(
@@ -129,6 +129,7 @@ export async function openContext(
       builds: custom.builds,
       outbound,
       intervals,
+      turns: createShortTurns(),
       throttle: createThrottle(clock),
       remoteSessions: createRemoteSessions(outbound, toStreams, clock),
       remoteServers: createRemoteServers(clock),
@@ -136,7 +137,7 @@ export async function openContext(
       circuits: createCircuits({ db, clock, log, telemetry }),
       executionSummaries: createExecutionSummaries({ db, clock }),
       deliverySummaries: createDeliverySummaries({ db, clock }),
-      limits,
+      limits: createLimits(config, telemetry),
       audit,
       keyUses: createKeyUses({ db, clock, log, intervals, audit }),
       liveTopics: createLiveTopics({ db, clock, log, intervals }),

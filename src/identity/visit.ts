@@ -48,19 +48,26 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
   };
 }
 
-/** Routes that probes and scrapers call all the time. Their traces would only fill a collector. */
-const UNTRACED = new Set(['/health', '/ready', '/metrics']);
+/**
+ * Routes of probes and scrapers. They wait for no turn, because a late answer counts as a failure. Their traces would
+ * only fill a collector.
+ */
+const PROBES = new Set(['/health', '/ready', '/metrics']);
 
-/** Answers a request in a span, which continues the trace of its headers. */
-export function traceRequest(
-  { telemetry }: Pick<Base, 'telemetry'>,
+/**
+ * Answers a request in its turn, and in a span that continues the trace of its headers. Each caller takes turns with the
+ * others: by its token, or else by the address that it calls.
+ */
+export function answerInTurn(
+  { telemetry, turns }: Pick<Base, 'telemetry' | 'turns'>,
   { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
   work: () => Promise<void>,
 ): Promise<void> {
   const { method = '' } = req;
-  if (UNTRACED.has(visit.route)) return work();
+  if (PROBES.has(visit.route)) return work();
   return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
     visit.traceId = span.traceId;
+    await turns.begin(req.headers.authorization ?? req.url ?? '');
     await work();
     const { statusCode: status } = res;
     span.note({

@@ -46,3 +46,28 @@ test('an owner with many pieces of work delays another by one', async () => {
   for (const owner of ['one', 'one', 'one', 'other']) void turns.begin(owner)?.then(() => order.push(owner));
   await expect.poll(() => order).toEqual(['one', 'other', 'one', 'one']);
 });
+
+test('work has a third of the time while connections arrive without a pause', async () => {
+  let now = 0;
+  const turns = createShortTurns(() => now);
+  const begunAt: number[] = [];
+  for (let count = 0; count < 5; count += 1) void turns.begin('one');
+  turns.connectionArrived();
+  for (let count = 0; count < 5; count += 1) void turns.begin('one')?.then(() => begunAt.push(now));
+  for (now = 1; now <= 60; now += 1) {
+    turns.connectionArrived();
+    await nextTurn();
+  }
+  expect(begunAt.length).toBe(5);
+  expect(begunAt.filter((at) => at % 30 < 19)).toEqual([]);
+});
+
+test('work begins after a turn without a new connection', async () => {
+  const turns = createShortTurns(() => 0);
+  turns.connectionArrived();
+  const begun = turns.begin('one');
+  expect(begun).toBeInstanceOf(Promise);
+  await begun;
+  await nextTurn();
+  expect(turns.begin('one')).toBeUndefined();
+});

@@ -6,13 +6,13 @@ import express, { type Express, type Request, type Response, type Router } from 
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import {
+  answerInTurn,
   countRefusal,
   countRequest,
   createRequestLog,
   foreignOrigin,
   isAllowedPage,
   openVisit,
-  traceRequest,
   type LogRequest,
   type Visit,
 } from '../../identity/visit.ts';
@@ -141,7 +141,7 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) gone.abort();
   });
-  await traceRequest(context, { req, res, visit }, async () => {
+  await answerInTurn(context, { req, res, visit }, async () => {
     try {
       if (route.spec.cors) await allowOrigin(context, req, res);
       const reply = await route.run(context, {

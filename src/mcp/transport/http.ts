@@ -1,18 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 import {
+  answerInTurn,
   assertHost,
   countRefusal,
   createRequestLog,
   openVisit,
-  traceRequest,
   type Visit,
 } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
-import { createShortTurns } from '../../lib/short-turns.ts';
 import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
 import type { Authentication, Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
@@ -65,7 +64,6 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const mcp2026 = createMcp2026Exchange(context, { core, listeners, watch });
   const exchange = createExchange(context, core, { sessions, watch, mcp2026 });
   const logRequest = createRequestLog(context);
-  const turns = createShortTurns();
   const { mcpSessions, mcpStreams } = context.telemetry;
   const unwatchSessions = mcpSessions.watch(sessions.count);
   const unwatchStreams = mcpStreams.watch(() => [...sessions.listening(), ...listeners.all()].length);
@@ -73,9 +71,8 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
     async handle(req, res) {
       const opened = openVisit('/mcp/{serverId}');
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
-      await traceRequest(context, { req, res, visit }, async () => {
+      await answerInTurn(context, { req, res, visit }, async () => {
         try {
-          await turns.begin(req.url ?? '');
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
           answerFault(context, visit, thrown);

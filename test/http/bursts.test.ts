@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+  await service.call('GET', '/health', { bearer: null });
+});
+afterAll(() => service?.stop());
+
+test('/health is answered while hundreds of requests that came before it wait', async () => {
+  let answered = 0;
+  const burst = Array.from({ length: 400 }, async () => {
+    const { status } = await service.call('GET', '/api/servers');
+    answered += 1;
+    return status;
+  });
+  const health = await service.call('GET', '/health', { bearer: null });
+  const before = answered;
+  expect(health.status).toBe(200);
+  expect(before).toBeLessThan(200);
+  expect(new Set(await Promise.all(burst))).toEqual(new Set([200]));
+});
