@@ -14,6 +14,9 @@ export const PACKAGE_FOLDER = new URL('..', import.meta.url);
 /** The folder of the shipped connectors. */
 export const CATALOG_FOLDER = packagePath('data/connectors');
 
+/** Files that are read at the same time. */
+const READS = 8;
+
 /** Compressed files of this package in memory, by path. They belong to the process, as the code that it runs does. */
 const held = new Map<string, Buffer>();
 
@@ -28,8 +31,15 @@ export function packagePath(name: string): string {
  */
 export async function holdFiles(paths: readonly string[]): Promise<void> {
   const compress = promisify(deflateRaw);
-  // One after the other, because the ends of many reads would share a turn of the event loop and delay requests.
-  for (const path of paths) held.set(path, await compress(await readFile(path), { level: 1 }));
+  // Few at a time, because the ends of many reads would share a turn of the event loop and delay requests.
+  const rest = paths.values();
+  const read = new Map<string, Buffer>();
+  const readRest = async () => {
+    for (const path of rest) read.set(path, await compress(await readFile(path), { level: 1 }));
+  };
+  await Promise.all(Array.from({ length: READS }, readRest));
+  // All at once, because listPackageFolder() names only the held files of a folder.
+  for (const [path, file] of read) held.set(path, file);
 }
 
 export function isHeld(path: string): boolean {
