@@ -1,11 +1,13 @@
-/** A queue in which owners take turns: each take() serves the owner who was served longest ago. */
+/** A queue in which owners take turns: take() serves the owner who was served longest ago. */
 export interface Turns<T> {
   readonly size: number;
   /** Returns the number of waiting items of an owner. */
   sizeOf(owner: string): number;
   add(owner: string, item: T): void;
-  /** Returns the next item; undefined when none waits. */
-  take(): T | undefined;
+  /** Returns the next item of an owner that may be served, or undefined. The other owners keep their places. */
+  take(mayServe?: (owner: string) => boolean): T | undefined;
+  /** Returns whether the item waited. */
+  remove(owner: string, item: T): boolean;
 }
 
 export function createTurns<T>(): Turns<T> {
@@ -23,15 +25,25 @@ export function createTurns<T>(): Turns<T> {
       if (items) items.push(item);
       else waiting.set(owner, [item]);
     },
-    take() {
-      const [first] = waiting;
-      if (!first) return undefined;
-      const [owner, items] = first;
-      const item = items.shift();
-      waiting.delete(owner);
-      if (items.length > 0) waiting.set(owner, items);
+    take(mayServe = () => true) {
+      for (const [owner, items] of waiting) {
+        if (!mayServe(owner)) continue;
+        const item = items.shift();
+        waiting.delete(owner);
+        if (items.length > 0) waiting.set(owner, items);
+        size -= 1;
+        return item;
+      }
+      return undefined;
+    },
+    remove(owner, item) {
+      const items = waiting.get(owner) ?? [];
+      const at = items.indexOf(item);
+      if (at === -1) return false;
+      items.splice(at, 1);
+      if (items.length === 0) waiting.delete(owner);
       size -= 1;
-      return item;
+      return true;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
 import { LIMITS } from './program-limits.ts';
@@ -35,52 +36,39 @@ export function createPrograms(options: Options = {}): Programs {
   const workers = new Set<Worker>();
   const queue = createTurns<Waiter>();
   let closed = false;
-  let scheduled: NodeJS.Immediate | undefined;
 
-  /** Calls next() in a turn of the event loop of its own, because the start of a process takes most of a turn. */
-  const nextSoon = (): void => {
-    scheduled ??= setImmediate(() => {
-      scheduled = undefined;
-      next();
-    });
-  };
-
-  /**
-   * Starts programs of the queue in free processes, and one process at most. A program whose owner runs enough of them
-   * stays in the queue.
-   */
+  /** Runs programs of the queue. A program whose owner runs enough of them stays in the queue. */
   const next = (): void => {
-    const { size } = workers;
-    for (let looks = queue.size; looks > 0; looks -= 1) {
-      if (workers.size > size) return nextSoon();
-      const waiter = closed ? undefined : queue.take();
-      if (!waiter) return;
-      if (waiter.signal.aborted) {
-        waiter.reject(stopped());
-        continue;
+    for (let waiter = queue.take(hasRoom); waiter; waiter = queue.take(hasRoom)) {
+      const { owner } = waiter;
+      try {
+        (ownOf(owner).find(isFree) ?? start(owner)).run(waiter);
+      } catch (error) {
+        // The system has no memory for a process, or its code cannot be read.
+        waiter.reject(error);
       }
-      const worker = workerFor(waiter.owner);
-      if (worker) worker.run(waiter);
-      else queue.add(waiter.owner, waiter);
     }
   };
 
-  const workerFor = (owner: string): Worker | undefined => {
-    const own = [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
-    const free = own.find(({ state }) => state === 'free');
-    if (free) return free;
+  const ownOf = (owner: string): Worker[] =>
+    [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
+
+  /** Returns whether a program of this owner can run now. Makes room for one that cannot. */
+  const hasRoom = (owner: string): boolean => {
+    const own = ownOf(owner);
+    if (own.some(isFree)) return true;
     // The next process of an owner waits for the start of the first, which takes most of a processor.
-    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return undefined;
-    if (workers.size < MAX_PROCESSES) return start(owner);
+    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return false;
+    if (workers.size < MAX_PROCESSES) return true;
     // A stopping process calls next() when it has ended, and next() tries again.
-    if ([...workers].some(({ state }) => state === 'stopping')) return undefined;
+    if ([...workers].some(({ state }) => state === 'stopping')) return false;
     // Ends a free process of an owner without waiting programs. If each owner has some, a free process is ended only for
     // an owner without a process. Otherwise owners with many programs would keep ending the processes of each other.
-    const others = [...workers].filter(({ state }) => state === 'free');
+    const others = [...workers].filter(isFree);
     const other =
       others.find((worker) => queue.sizeOf(worker.owner) === 0) ?? (own.length === 0 ? others[0] : undefined);
     other?.stop('another user needs its place');
-    return undefined;
+    return false;
   };
 
   const start = (owner: string): Worker => {
@@ -88,8 +76,8 @@ export function createPrograms(options: Options = {}): Programs {
       owner,
       program,
       cpuSeconds,
-      onReady: nextSoon,
-      onFree: () => next(),
+      onReady: next,
+      onFree: next,
       onEnd() {
         workers.delete(worker);
         next();
@@ -100,8 +88,9 @@ export function createPrograms(options: Options = {}): Programs {
   };
 
   return {
-    async run(waiter) {
-      const { owner } = waiter;
+    async run(asked) {
+      const { owner, signal } = asked;
+      if (signal.aborted) throw stopped();
       if (closed || queue.size >= MAX_WAITING || queue.sizeOf(owner) >= MAX_WAITING_OF_OWNER)
         throw new GatehouseError(
           'unavailable',
@@ -109,8 +98,13 @@ export function createPrograms(options: Options = {}): Programs {
           { headers: { 'Retry-After': '5' } },
         );
       return new Promise((resolve, reject) => {
-        queue.add(owner, { ...waiter, resolve, reject });
-        nextSoon();
+        // A process serves several callers, whose calls belong to their own traces.
+        const waiter = { ...asked, answer: AsyncLocalStorage.bind(asked.answer), resolve, reject };
+        signal.addEventListener('abort', () => queue.remove(owner, waiter) && reject(stopped()), {
+          once: true,
+        });
+        queue.add(owner, waiter);
+        next();
       });
     },
     async close() {
@@ -120,6 +114,10 @@ export function createPrograms(options: Options = {}): Programs {
       await Promise.all([...workers].map(({ end }) => end));
     },
   };
+}
+
+function isFree({ state }: Worker): boolean {
+  return state === 'free';
 }
 
 function stopped(): GatehouseError {

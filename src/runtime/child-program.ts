@@ -89,6 +89,7 @@ function spawned(
   if (path.endsWith('.ts'))
     return fork(path, { execArgv, serialization, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   const node = existsSync(process.execPath) || !existsSync(OWN_NODE) ? process.execPath : OWN_NODE;
+  const code = readPackageBytes(path);
   const child = spawn(node, [...execArgv, '--input-type=module', '-'], {
     serialization,
     env,
@@ -98,6 +99,6 @@ function spawned(
   });
   // A child that ends early reads nothing more. Its end is reported by `exit`.
   child.stdin?.on('error', () => {});
-  child.stdin?.end(readPackageBytes(path));
+  child.stdin?.end(code);
   return child;
 }

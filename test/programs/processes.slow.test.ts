@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/programs/program-messages.ts';
 import { createPrograms, type Programs } from '../../src/programs/program-processes.ts';
@@ -67,7 +68,7 @@ test('programs of other users run while one user has many', async () => {
 test('a user whose programs wait is refused in words, and other users are not', async () => {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
-  const many = Array.from({ length: 20 }, () =>
+  const many = Array.from({ length: 21 }, () =>
     run('return sandbox.slow()', {
       async answer() {
         await released;
@@ -124,4 +125,69 @@ test('a program that does not repeat its calls is refused in words', async () =>
   expect(await programs.run({ owner: 'ada', task: same, signal, answer: nothing })).toMatchObject({
     type: 'ended',
   });
+});
+
+test('a user without a process gets one while two others keep theirs busy', async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const ended: string[] = [];
+  const runOf = (owner: string, answer: Answer = nothing) =>
+    run('return sandbox.slow()', { owner, answer }).then(() => ended.push(owner));
+  const first = ['ada', 'ada', 'bob', 'bob'].map((owner) =>
+    runOf(owner, async () => {
+      await released;
+      return { text: '{"value":null}' };
+    }),
+  );
+  const others = Array.from({ length: 4 }, () => [runOf('ada'), runOf('bob')]).flat();
+  const third = runOf('grace');
+  release();
+  await Promise.all([...first, ...others, third]);
+  expect(ended.indexOf('grace')).toBeLessThan(ended.length - 1);
+});
+
+test('a program whose process cannot start is rejected, and the next one too', async () => {
+  const broken = createPrograms({ program: new URL('file:///gone/program-process.js') });
+  const task = { source: sourceOf('return 1', []), now: 0, state: undefined, answered: [] };
+  const { signal } = new AbortController();
+  for (const owner of ['ada', 'grace'])
+    await expect(broken.run({ owner, task, signal, answer: nothing })).rejects.toThrow('no such file');
+  await broken.close();
+});
+
+test('a program that is cancelled while it waits leaves the queue', async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const busy = [1, 2].map(() =>
+    run('return sandbox.slow()', {
+      async answer() {
+        await released;
+        return { text: '{"value":null}' };
+      },
+    }),
+  );
+  const cancel = new AbortController();
+  const task = { source: sourceOf('return 1', []), now: 0, state: undefined, answered: [] };
+  const waiting = programs.run({ owner: 'ada', task, signal: cancel.signal, answer: nothing });
+  cancel.abort();
+  await expect(waiting).rejects.toThrow('before it began');
+  release();
+  await Promise.all(busy);
+});
+
+test('each call of a program belongs to the context of its own caller', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const seen: (string | undefined)[] = [];
+  const runIn = (name: string) =>
+    context.run(name, () =>
+      run('return sandbox.ask({})', {
+        async answer() {
+          seen.push(context.getStore());
+          return { text: '{"value":null}' };
+        },
+      }),
+    );
+  await runIn('first');
+  await Promise.all([runIn('second'), runIn('third')]);
+  expect(seen.toSorted()).toEqual(['first', 'second', 'third']);
 });
