@@ -181,7 +181,14 @@ function createParts(context: Context) {
 /** Creates a search whose code is loaded by the first request, because the words of five languages slow a start. */
 function searchOnDemand(context: Context): SearchActions {
   let search: Promise<SearchActions> | undefined;
-  const load = async () => (await import('./action-search.ts')).createActionSearch(context);
+  const load = async () => {
+    try {
+      return (await import('./action-search.ts')).createActionSearch(context);
+    } catch (error) {
+      search = undefined;
+      throw error;
+    }
+  };
   return async (environment, request) => (await (search ??= load()))(environment, request);
 }
 
