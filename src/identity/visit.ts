@@ -54,12 +54,15 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
  */
 const PROBES = new Set(['/health', '/ready', '/metrics']);
 
+/** The status that nginx logs for it. */
+const CLIENT_WENT_AWAY = 499;
+
 /**
- * Answers a request in its turn, and in a span that continues the trace of its headers. Each caller takes turns with the
- * others: by its token, or else by the address that it calls.
+ * Answers a request in its turn, and in a span that continues the trace of its headers. A caller is known by its token, or else
+ * by its URL. Nothing is done for a client that went away before its turn.
  */
 export function answerInTurn(
-  { telemetry, turns }: Pick<Base, 'telemetry' | 'turns'>,
+  { config, telemetry, turns }: Pick<Base, 'config' | 'telemetry' | 'turns'>,
   { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
   work: () => Promise<void>,
 ): Promise<void> {
@@ -67,8 +70,12 @@ export function answerInTurn(
   if (PROBES.has(visit.route)) return work();
   return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
     visit.traceId = span.traceId;
-    await turns.begin(req.headers.authorization ?? req.url ?? '');
-    await work();
+    await turns.begin(() => ({
+      address: clientAddress(req, config.trustedProxies),
+      owner: req.headers.authorization ?? req.url ?? '',
+    }));
+    if (res.destroyed) res.statusCode = CLIENT_WENT_AWAY;
+    else await work();
     const { statusCode: status } = res;
     span.note({
       name: `${method} ${visit.route}`,

@@ -1,22 +1,28 @@
-import { createTurns } from './turns.ts';
+import { createTurns, type Turns } from './turns.ts';
+
+/** The sender of work. An address can claim to be any number of owners. */
+export interface Place {
+  address: string;
+  owner: string;
+}
 
 /** Lets pieces of work begin while a turn of the event loop is short. */
 export interface ShortTurns {
   /**
-   * Returns undefined when work may begin at once, or else a promise of its turn. Owners who wait take turns, and later
-   * callers wait too.
+   * Returns undefined when work may begin at once, or else a promise of its turn. Addresses with waiting work take turns, and
+   * so do the owners at each address. `place` is called when the work must wait.
    */
-  begin(owner: string): Promise<void> | undefined;
+  begin(place: () => Place): Promise<void> | undefined;
   /** Notes that a connection arrived in this turn, because more of them may wait to be accepted. */
   connectionArrived(): void;
 }
 
-/** Work that has begun in a turn for this time lets other work wait. */
+/** When work has begun for this long in one turn, the rest waits. */
 const TURN_MS = 10;
 
 /**
- * While connections arrive without a pause, they have the first part of each period, and work begins in the rest of it.
- * Node.js accepts one connection in a turn. Without this, a new connection would wait for the work of all before it.
+ * While connections arrive without a pause, no work begins in the first part of each period. Node.js accepts one connection
+ * in a turn, so a new connection would otherwise wait for the work of all before it.
  */
 const PERIOD_MS = 30;
 const CONNECTIONS_MS = 20;
@@ -26,18 +32,39 @@ const CONNECTIONS_MS = 20;
  * the event loop until the last one has begun, and with it a health check.
  */
 export function createShortTurns(now: () => number = () => performance.now()): ShortTurns {
-  const waiting = createTurns<() => void>();
+  /** The address of each piece of work that waits. */
+  const waiting = createTurns<string>();
+  const queues = new Map<string, Turns<() => void>>();
   let turnStartedAt: number | undefined;
+  let begunAt = now();
   let arrived = false;
-  /** The first of the turns that each had a new connection. */
+  /** When the first of the latest turns with a new connection each began. */
   let arrivingSince: number | undefined;
 
-  const beginTurn = () => {
-    turnStartedAt = now();
-    setImmediate(nextTurn);
+  const add = ({ address, owner }: Place, work: () => void) => {
+    const queue = queues.get(address) ?? createTurns();
+    queues.set(address, queue);
+    queue.add(owner, work);
+    waiting.add(address, address);
   };
+  const beginOne = () => {
+    begunAt = now();
+    const address = waiting.take();
+    if (address === undefined) return;
+    const queue = queues.get(address);
+    const work = queue?.take();
+    if (queue?.size === 0) queues.delete(address);
+    work?.();
+  };
+  const beginTurn = (): number => {
+    setImmediate(nextTurn);
+    return (turnStartedAt = now());
+  };
+  /** Long turns of other work could miss the rest of each period, so work begins once in a period at least. */
   const connectionsFirst = () =>
-    arrivingSince !== undefined && (now() - arrivingSince) % PERIOD_MS < CONNECTIONS_MS;
+    arrivingSince !== undefined &&
+    (now() - arrivingSince) % PERIOD_MS < CONNECTIONS_MS &&
+    now() - begunAt < PERIOD_MS;
 
   /** One of the waiting begins in each turn, because the others would begin before the turn ends. */
   const nextTurn = () => {
@@ -46,14 +73,15 @@ export function createShortTurns(now: () => number = () => performance.now()): S
     arrived = false;
     if (waiting.size === 0 && arrivingSince === undefined) return;
     beginTurn();
-    if (!connectionsFirst()) waiting.take()?.();
+    if (!connectionsFirst()) beginOne();
   };
   return {
-    begin(owner) {
-      if (turnStartedAt === undefined) beginTurn();
-      const isShort = now() - (turnStartedAt ?? 0) < TURN_MS;
-      if (waiting.size === 0 && isShort && !connectionsFirst()) return undefined;
-      return new Promise((resolve) => waiting.add(owner, resolve));
+    begin(place) {
+      const isShort = now() - (turnStartedAt ?? beginTurn()) < TURN_MS;
+      if (waiting.size > 0 || !isShort || connectionsFirst())
+        return new Promise((resolve) => add(place(), resolve));
+      begunAt = now();
+      return undefined;
     },
     connectionArrived() {
       arrived = true;

@@ -2,15 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createShortTurns } from '../../src/lib/short-turns.ts';
 
+const at =
+  (address: string, owner = 'one') =>
+  () => ({ address, owner });
+
 test('work begins at once until the turn has taken ten milliseconds, then one by one', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
-  expect(turns.begin('one')).toBeUndefined();
+  expect(turns.begin(at('one'))).toBeUndefined();
   now = 9;
-  expect(turns.begin('one')).toBeUndefined();
+  expect(turns.begin(at('one'))).toBeUndefined();
   now = 10;
   const begun: number[] = [];
-  for (const number of [1, 2, 3]) void turns.begin('one')?.then(() => begun.push(number));
+  for (const number of [1, 2, 3]) void turns.begin(at('one'))?.then(() => begun.push(number));
   await Promise.resolve();
   expect(begun).toEqual([]);
   const seen = [];
@@ -26,24 +30,25 @@ test('work begins at once until the turn has taken ten milliseconds, then one by
 test('a caller that comes later waits for those who wait', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
-  void turns.begin('one');
+  void turns.begin(at('one'));
   now = 50;
-  const first = turns.begin('one');
+  const first = turns.begin(at('one'));
   const order: string[] = [];
   void first?.then(() => order.push('first'));
-  void turns.begin('one')?.then(() => order.push('second'));
+  void turns.begin(at('one'))?.then(() => order.push('second'));
   await expect.poll(() => order).toEqual(['first', 'second']);
   await nextTurn();
-  expect(turns.begin('one')).toBeUndefined();
+  expect(turns.begin(at('one'))).toBeUndefined();
 });
 
-test('an owner with many pieces of work delays another by one', async () => {
+test('an address with much work delays another one by one piece', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
-  void turns.begin('one');
+  void turns.begin(at('one'));
   now = 50;
   const order: string[] = [];
-  for (const owner of ['one', 'one', 'one', 'other']) void turns.begin(owner)?.then(() => order.push(owner));
+  for (const address of ['one', 'one', 'one', 'other'])
+    void turns.begin(at(address))?.then(() => order.push(address));
   await expect.poll(() => order).toEqual(['one', 'other', 'one', 'one']);
 });
 
@@ -51,9 +56,9 @@ test('work has a third of the time while connections arrive without a pause', as
   let now = 0;
   const turns = createShortTurns(() => now);
   const begunAt: number[] = [];
-  for (let count = 0; count < 5; count += 1) void turns.begin('one');
+  for (let count = 0; count < 5; count += 1) void turns.begin(at('one'));
   turns.connectionArrived();
-  for (let count = 0; count < 5; count += 1) void turns.begin('one')?.then(() => begunAt.push(now));
+  for (let count = 0; count < 5; count += 1) void turns.begin(at('one'))?.then(() => begunAt.push(now));
   for (now = 1; now <= 60; now += 1) {
     turns.connectionArrived();
     await nextTurn();
@@ -65,9 +70,34 @@ test('work has a third of the time while connections arrive without a pause', as
 test('work begins after a turn without a new connection', async () => {
   const turns = createShortTurns(() => 0);
   turns.connectionArrived();
-  const begun = turns.begin('one');
+  const begun = turns.begin(at('one'));
   expect(begun).toBeInstanceOf(Promise);
   await begun;
   await nextTurn();
-  expect(turns.begin('one')).toBeUndefined();
+  expect(turns.begin(at('one'))).toBeUndefined();
+});
+
+test('owners at one address take turns, and have the share of one address together', async () => {
+  let now = 0;
+  const turns = createShortTurns(() => now);
+  void turns.begin(at('one'));
+  now = 50;
+  const order: string[] = [];
+  for (const owner of ['a', 'a', 'b', 'c']) void turns.begin(at('one', owner))?.then(() => order.push(owner));
+  for (const owner of ['x', 'y']) void turns.begin(at('two', owner))?.then(() => order.push(owner));
+  await expect.poll(() => order).toEqual(['a', 'x', 'b', 'y', 'c', 'a']);
+});
+
+test('work begins once in a period though each turn is long and has a new connection', async () => {
+  let now = 0;
+  const turns = createShortTurns(() => now);
+  turns.connectionArrived();
+  let begun = 0;
+  for (let count = 0; count < 3; count += 1) void turns.begin(at('one'))?.then(() => (begun += 1));
+  for (let turn = 0; turn < 5; turn += 1) {
+    now += 30;
+    turns.connectionArrived();
+    await nextTurn();
+  }
+  expect(begun).toBe(3);
 });
