@@ -2,7 +2,7 @@ import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { traitsOf, type ActionIndex } from './action-index.ts';
 import { conceptTerm } from './lexicon.ts';
-import type { Step } from './query.ts';
+import { LOOKS, type Step } from './query.ts';
 import { termWeight } from './term-weight.ts';
 
 /** Actions of the index that are ranked again by their traits, for each step. */
@@ -35,27 +35,28 @@ const EQUAL_IDS = 2;
 
 /** Groups of kinds of work. A step that asks for one kind also finds the others of its group. */
 const GROUPS = [
-  ['read', 'list', 'search', 'download'],
-  [
-    'create',
-    'send',
-    'forward',
-    'reply',
-    'upload',
-    'share',
-    'copy',
-    'run',
-    'retry',
-    'schedule',
-    'invite',
-    'restore',
-    'comment',
-  ],
-  ['update', 'move', 'merge', 'approve', 'archive', 'schedule', 'restore'],
-  ['delete', 'cancel', 'revoke', 'archive'],
-  ['refund'],
-].map((kinds) => new Set(kinds.map(conceptTerm)));
-const LOOKS = new Set(GROUPS[0]);
+  LOOKS,
+  ...[
+    [
+      'create',
+      'send',
+      'forward',
+      'reply',
+      'upload',
+      'share',
+      'copy',
+      'run',
+      'retry',
+      'schedule',
+      'invite',
+      'restore',
+      'comment',
+    ],
+    ['update', 'move', 'merge', 'approve', 'archive', 'schedule', 'restore'],
+    ['delete', 'cancel', 'revoke', 'archive'],
+    ['refund'],
+  ].map((kinds) => new Set(kinds.map(conceptTerm))),
+];
 
 /** A step, and the actions to choose from. */
 interface Choice {

@@ -42,16 +42,28 @@ const LATER_APP_FACTOR = 0.3;
 export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, ActionIndex>();
   const building = new Map<Environment, Promise<void>>();
-  let phraseTerms: PhraseTerms | undefined;
+  let reading: Promise<PhraseTerms> | undefined;
+
+  const phraseTerms = async (): Promise<PhraseTerms> => {
+    reading ??= readPhraseTerms();
+    try {
+      return await reading;
+    } catch (error) {
+      reading = undefined;
+      throw error;
+    }
+  };
 
   const build = async (environment: Environment): Promise<void> => {
     for (;;) {
       const { version } = catalog;
       const connectors = catalog.connectors(environment);
-      for (const connector of connectors)
-        for await (const action of withPauses(connector.actions.values())) fieldsOf(connector, action);
-      phraseTerms ??= await readPhraseTerms();
-      const phrases = await indexPhrases(actionsOf(connectors), phraseTerms);
+      // Fills the cache that buildIndex() reads, because buildIndex() has no pauses.
+      const pairs = connectors.flatMap((connector) =>
+        [...connector.actions.values()].map((action) => ({ connector, action })),
+      );
+      for await (const { connector, action } of withPauses(pairs)) fieldsOf(connector, action);
+      const phrases = await indexPhrases(actionsOf(connectors), await phraseTerms());
       if (catalog.version !== version) continue;
       indexes.get(environment)?.index.close();
       indexes.set(environment, buildIndex(connectors, { version, phrases }));

@@ -5,24 +5,24 @@ import { tokensOf } from './lexicon.ts';
 import { partsOf, vocabularyOf } from './vocabulary.ts';
 
 /*
- * Each shipped action as a document of the phrases with which people ask for it, because requests seldom use the words of
- * descriptions. The terms of a phrase are its stems, its pairs of neighbouring stems, and its concepts.
+ * For the search, a shipped action is a document: all phrases with which people ask for it, because requests seldom use the
+ * words of descriptions. The terms of a phrase are its stems, its pairs of neighbouring stems, and its concepts.
  */
 
-/** The number of phrases of a document that have a term, by the number of the term. */
+/** How many phrases of one action have a term, by the id of the term. */
 export type Counts = ReadonlyMap<number, number>;
 
 /** The terms of the phrases of shipped actions. */
 export interface PhraseTerms {
-  /** Numbers of the terms. */
-  numbers: ReadonlyMap<string, number>;
+  /** Ids of the terms. */
+  ids: ReadonlyMap<string, number>;
   /** Returns the terms of an action by `connectorId.actionId`; none for one that is not shipped. */
   of(name: string): Counts;
 }
 
 /**
- * The file of the build with the terms, because computing them takes seconds. Its first line has all terms, and the others
- * an action each: its name, a tab, and the numbers of its terms, each with its count behind it.
+ * The file of the build with the terms, because computing them takes seconds. Its first line is a JSON list of all terms, in the
+ * order of their ids. Each further line is of one action: its name, a tab, and a JSON list `[id, count, id, count, …]`.
  */
 export const PHRASE_TERMS_FILE = 'phrase-terms.tsv';
 
@@ -35,7 +35,7 @@ export async function readPhraseTerms(): Promise<PhraseTerms> {
   // The lines stay texts, because maps take ten times the memory.
   const byName = new Map(lines.map((line) => [line.slice(0, line.indexOf('\t')), line] as const));
   return {
-    numbers: new Map(terms.map((term, number) => [term, number])),
+    ids: new Map(terms.map((term, id) => [term, id])),
     of(name) {
       const [, list] = byName.get(name)?.split('\t') ?? [];
       const numbers: number[] = list === undefined ? [] : JSON.parse(list);
@@ -56,12 +56,12 @@ export async function phraseTermsText(): Promise<string> {
       all.flatMap(([language, texts]) => texts.flatMap((text) => termsOfPhrase(text, language))),
     );
   }
-  const totals = countsOf([...documents.values()].flat());
+  const totals = tally([...documents.values()].flat());
   const kept = [...totals].filter(([term, count]) => count > 1 || !term.includes(' ')).map(([term]) => term);
-  const numbers = new Map(kept.map((term, number) => [term, number]));
+  const ids = new Map(kept.map((term, id) => [term, id]));
   const lines = [...documents].map(([name, terms]) => {
-    const known = terms.map((term) => numbers.get(term)).filter((number) => number !== undefined);
-    return `${name}\t${JSON.stringify([...countsOf(known)].flat())}`;
+    const known = terms.map((term) => ids.get(term)).filter((id) => id !== undefined);
+    return `${name}\t${JSON.stringify([...tally(known)].flat())}`;
   });
   return [JSON.stringify(kept), ...lines].join('\n');
 }
@@ -72,15 +72,15 @@ export function termsOfPhrase(text: string, language: string): string[] {
   const tokens = tokensOf(text);
   const parts = partsOf(tokens, [...new Set([byLanguage.get(language) ?? english, english])]);
   const concepts = parts.flatMap((part) => part.concepts);
-  return [...new Set([...stemTermsOf(tokens.map(({ stem }) => stem)), ...concepts])];
+  return [...new Set([...stemsAndPairs(tokens.map(({ stem }) => stem)), ...concepts])];
 }
 
-/** Returns stems, and their pairs of neighbours. */
-export function stemTermsOf(stems: readonly string[]): string[] {
+/** Returns stems, and the pairs of neighbours among them. */
+export function stemsAndPairs(stems: readonly string[]): string[] {
   return [...stems, ...stems.slice(1).map((stem, at) => `${stems[at]} ${stem}`)];
 }
 
-function countsOf<T>(all: readonly T[]): Map<T, number> {
+function tally<T>(all: readonly T[]): Map<T, number> {
   const counts = new Map<T, number>();
   for (const one of all) counts.set(one, (counts.get(one) ?? 0) + 1);
   return counts;

@@ -17,7 +17,10 @@ export interface Step {
   words: ReadonlySet<string>;
   /** Stems of the words with a meaning of their own. */
   content: readonly string[];
-  /** Stems of all words, including those of idioms, except the names of apps and a small word before one: `in Xero`. */
+  /**
+   * Stems of all words in the order in which each came first, including those of idioms. Names of apps and a small word before
+   * one, such as `in Xero`, are left out.
+   */
   said: ReadonlySet<string>;
   /** Kinds of work that it asks for, as terms. */
   works: ReadonlySet<string>;
@@ -58,7 +61,8 @@ const APP_WEIGHT = 0.5;
 /** Number of words that a negation covers. */
 const NEGATED_WORDS = 5;
 
-const LOOKS = new Set(['read', 'list', 'search', 'download'].map(conceptTerm));
+/** Kinds of work that only read. */
+export const LOOKS = new Set(['read', 'list', 'search', 'download'].map(conceptTerm));
 const READ = conceptTerm('read');
 const NEW = conceptTerm('new');
 const TALKS = new Set(['send', 'reply', 'comment', 'forward', 'message'].map(conceptTerm));

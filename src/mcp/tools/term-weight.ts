@@ -1,7 +1,7 @@
-/** A term weighs more when fewer actions have it, down to this number, because still rarer terms are names and other details. */
+/** Terms of this many actions or fewer weigh the same, because they are mostly names and details. */
 const RARE = 5;
 
-/** Returns the weight of a term that `having` of `total` actions have. */
-export function termWeight(total: number, having: number): number {
-  return Math.log(1 + total / Math.max(RARE, having));
+/** Returns the weight of a term that `withTerm` of `total` actions have. Terms of fewer actions weigh more. */
+export function termWeight(total: number, withTerm: number): number {
+  return Math.log(1 + total / Math.max(RARE, withTerm));
 }
