@@ -54,7 +54,7 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
  */
 const PROBES = new Set(['/health', '/ready', '/metrics']);
 
-/** The status that nginx logs for it. */
+/** The status that nginx logs for such a request. */
 const CLIENT_WENT_AWAY = 499;
 
 /**
@@ -72,7 +72,7 @@ export function answerInTurn(
     visit.traceId = span.traceId;
     await turns.begin(() => ({
       address: clientAddress(req, config.trustedProxies),
-      owner: req.headers.authorization ?? req.url ?? '',
+      caller: req.headers.authorization ?? req.url ?? '',
     }));
     if (res.destroyed) res.statusCode = CLIENT_WENT_AWAY;
     else await work();

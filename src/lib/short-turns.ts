@@ -1,18 +1,19 @@
 import { createTurns, type Turns } from './turns.ts';
 
-/** The sender of work. An address can claim to be any number of owners. */
-export interface Place {
+/** The sender of work. One address can claim to be any number of callers. */
+export interface Sender {
   address: string;
-  owner: string;
+  /** Its token, for example. */
+  caller: string;
 }
 
 /** Lets pieces of work begin while a turn of the event loop is short. */
 export interface ShortTurns {
   /**
    * Returns undefined when work may begin at once, or else a promise of its turn. Addresses with waiting work take turns, and
-   * so do the owners at each address. `place` is called when the work must wait.
+   * so do the callers at each address. `senderOf` is called when the work must wait.
    */
-  begin(place: () => Place): Promise<void> | undefined;
+  begin(senderOf: () => Sender): Promise<void> | undefined;
   /** Notes that a connection arrived in this turn, because more of them may wait to be accepted. */
   connectionArrived(): void;
 }
@@ -41,10 +42,10 @@ export function createShortTurns(now: () => number = () => performance.now()): S
   /** When the first of the latest turns with a new connection each began. */
   let arrivingSince: number | undefined;
 
-  const add = ({ address, owner }: Place, work: () => void) => {
+  const add = ({ address, caller }: Sender, work: () => void) => {
     const queue = queues.get(address) ?? createTurns();
     queues.set(address, queue);
-    queue.add(owner, work);
+    queue.add(caller, work);
     waiting.add(address, address);
   };
   const beginOne = () => {
@@ -76,10 +77,10 @@ export function createShortTurns(now: () => number = () => performance.now()): S
     if (!connectionsFirst()) beginOne();
   };
   return {
-    begin(place) {
+    begin(senderOf) {
       const isShort = now() - (turnStartedAt ?? beginTurn()) < TURN_MS;
       if (waiting.size > 0 || !isShort || connectionsFirst())
-        return new Promise((resolve) => add(place(), resolve));
+        return new Promise((resolve) => add(senderOf(), resolve));
       begunAt = now();
       return undefined;
     },

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createShortTurns } from '../../src/lib/short-turns.ts';
 
 const at =
-  (address: string, owner = 'one') =>
-  () => ({ address, owner });
+  (address: string, caller = 'one') =>
+  () => ({ address, caller });
 
 test('work begins at once until the turn has taken ten milliseconds, then one by one', async () => {
   let now = 0;
@@ -77,14 +77,15 @@ test('work begins after a turn without a new connection', async () => {
   expect(turns.begin(at('one'))).toBeUndefined();
 });
 
-test('owners at one address take turns, and have the share of one address together', async () => {
+test('callers at one address take turns, and share the turns of one address', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
   void turns.begin(at('one'));
   now = 50;
   const order: string[] = [];
-  for (const owner of ['a', 'a', 'b', 'c']) void turns.begin(at('one', owner))?.then(() => order.push(owner));
-  for (const owner of ['x', 'y']) void turns.begin(at('two', owner))?.then(() => order.push(owner));
+  for (const caller of ['a', 'a', 'b', 'c'])
+    void turns.begin(at('one', caller))?.then(() => order.push(caller));
+  for (const caller of ['x', 'y']) void turns.begin(at('two', caller))?.then(() => order.push(caller));
   await expect.poll(() => order).toEqual(['a', 'x', 'b', 'y', 'c', 'a']);
 });
 
