@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
@@ -12,11 +12,10 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { Secret } from '../lib/secret.ts';
 import type { CallLimits } from '../servers/call-limits.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
-import { secretValues } from '../upstream/authentication.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
@@ -121,8 +120,8 @@ interface Facts {
   /** The claim of the call in the guard of repeated writes. */
   claimKey?: string;
   action?: Action;
-  /** Returns the secret values of the credential that the call used. */
-  secretsUsed?: () => readonly Secret[];
+  /** The connector and the credential of the requests to the app. */
+  used?: { connector: Connector; credential: OpenCredential };
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
   /** Requests to the app. */
@@ -296,7 +295,7 @@ async function callWithTokens(
     return await withFreshTokens(context, { connector, credential }, (fresh) => {
       facts.credential = fresh;
       const opened = openCredential(context, connector, fresh);
-      facts.secretsUsed = () => secretValues(connector, opened);
+      facts.used = { connector, credential: opened };
       return send(context, request, { call: { ...call, credential: opened }, facts });
     });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import type { GatehouseError } from '../lib/errors.ts';
@@ -12,6 +12,8 @@ import { createTtlCache } from '../lib/ttl-cache.ts';
 import { readSettings, type Settings } from '../servers/environment-settings.ts';
 import type { Environment } from '../store/environments.ts';
 import { boundTo } from '../store/sealed-columns.ts';
+import { secretValues } from '../upstream/authentication.ts';
+import type { OpenCredential } from '../upstream/open-credential.ts';
 import { isDenial } from './call-outcome.ts';
 import { redact } from './redact.ts';
 
@@ -46,7 +48,8 @@ export function createPayloadPolicy({ db, clock, log }: Pick<Base, 'db' | 'clock
 /** A call that has ended. */
 interface EndedCall {
   action?: Action;
-  secretsUsed?: () => readonly Secret[];
+  /** The connector and the credential of the requests to the app. */
+  used?: { connector: Connector; credential: OpenCredential };
   error: GatehouseError | undefined;
   result: { data: Json; pagination?: JsonObject } | undefined;
 }
@@ -55,13 +58,13 @@ interface EndedCall {
 export async function payloadOf(
   policy: PayloadPolicy,
   { environment, input }: { environment: Environment; input: JsonObject },
-  { action, secretsUsed = () => [], error, result }: EndedCall,
+  { action, used, error, result }: EndedCall,
 ): Promise<Payload | undefined> {
   const { payloads, payloadDays: days } = await policy(environment);
   if (payloads === 'off' || (payloads !== 'all' && !error)) return undefined;
   // Without an action no schema says which fields are sensitive.
   if (!action) return undefined;
-  const secrets = secretsUsed();
+  const secrets = used ? secretValues(used.connector, used.credential) : [];
   const { code = '', message = '', details } = error ?? {};
   if (payloads === 'messages') {
     // A denial is described by its rule, and its message may show the parameters of the call.
