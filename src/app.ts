@@ -10,7 +10,7 @@ import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
 
 const SWEEP_MS = 50;
-/** Connections that may wait to be accepted. Beyond it the system drops them, and clients try again after a second. */
+/** Connections that may wait to be accepted. The system drops further ones, and their clients try again after a second. */
 const BACKLOG = 4096;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
@@ -41,7 +41,7 @@ export async function listen(context: OpenContext): Promise<App> {
   });
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
-    context.turns.connectionArrived();
+    context.requestTurns.connectionArrived();
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
   });

@@ -32,8 +32,8 @@ export interface Base {
   readonly catalog: Catalog;
   readonly outbound: Outbound;
   readonly intervals: Intervals;
-  /** Lets requests begin, except those of probes. */
-  readonly turns: ShortTurns;
+  /** The turns in which requests begin. */
+  readonly requestTurns: ShortTurns;
   /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
 }

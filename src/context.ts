@@ -129,7 +129,7 @@ export async function openContext(
       builds: custom.builds,
       outbound,
       intervals,
-      turns: createShortTurns(),
+      requestTurns: createShortTurns(),
       throttle: createThrottle(clock),
       remoteSessions: createRemoteSessions(outbound, toStreams, clock),
       remoteServers: createRemoteServers(clock),

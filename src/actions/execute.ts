@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, Connector } from '../connectors/catalog.ts';
+import type { Action } from '../connectors/catalog.ts';
 import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
@@ -15,7 +15,6 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { CallLimits } from '../servers/call-limits.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
-import type { OpenCredential } from '../upstream/open-credential.ts';
 import { isRepeatable } from '../upstream/outcome.ts';
 import type { TraceHeaders } from '../telemetry/tracing.ts';
 import type { Attempt, Following, Notices, UpstreamCall } from '../upstream/upstream-call.ts';
@@ -27,7 +26,7 @@ import { countAction } from './count-action.ts';
 import { fileStoreOf } from './call-files.ts';
 import { isGuarded, runGuarded, type GuardedWrite, type WriteGuard } from './duplicate-guard.ts';
 import { runOnce } from './idempotency.ts';
-import { payloadOf } from './payloads.ts';
+import { payloadOf, type UsedCredential } from './payloads.ts';
 import { accountOfList } from './positions.ts';
 import type { ProgramCall } from './program-call.ts';
 import { selected } from './projection.ts';
@@ -120,8 +119,7 @@ interface Facts {
   /** The claim of the call in the guard of repeated writes. */
   claimKey?: string;
   action?: Action;
-  /** The connector and the credential of the requests to the app. */
-  used?: { connector: Connector; credential: OpenCredential };
+  used?: UsedCredential;
   credential?: Credential | undefined;
   upstreamStatus?: number | undefined;
   /** Requests to the app. */

@@ -45,11 +45,19 @@ export function createPayloadPolicy({ db, clock, log }: Pick<Base, 'db' | 'clock
   };
 }
 
+/**
+ * The connector and the credential of the requests to the app. They are values, because V8 kept the whole request of a stored
+ * function in memory.
+ */
+export interface UsedCredential {
+  connector: Connector;
+  credential: OpenCredential;
+}
+
 /** A call that has ended. */
 interface EndedCall {
   action?: Action;
-  /** The connector and the credential of the requests to the app. */
-  used?: { connector: Connector; credential: OpenCredential };
+  used?: UsedCredential;
   error: GatehouseError | undefined;
   result: { data: Json; pagination?: JsonObject } | undefined;
 }

@@ -54,7 +54,7 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
  */
 const PROBES = new Set(['/health', '/ready', '/metrics']);
 
-/** The status that nginx logs for such a request. */
+/** The status of a request whose client went away, as nginx logs it. */
 const CLIENT_WENT_AWAY = 499;
 
 /**
@@ -62,7 +62,7 @@ const CLIENT_WENT_AWAY = 499;
  * by its URL. Nothing is done for a client that went away before its turn.
  */
 export function answerInTurn(
-  { config, telemetry, turns }: Pick<Base, 'config' | 'telemetry' | 'turns'>,
+  { config, telemetry, requestTurns }: Pick<Base, 'config' | 'telemetry' | 'requestTurns'>,
   { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
   work: () => Promise<void>,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export function answerInTurn(
   if (PROBES.has(visit.route)) return work();
   return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
     visit.traceId = span.traceId;
-    await turns.begin(() => ({
+    await requestTurns.begin(() => ({
       address: clientAddress(req, config.trustedProxies),
       caller: req.headers.authorization ?? req.url ?? '',
     }));

@@ -39,7 +39,7 @@ export function createPrograms(options: Options = {}): Programs {
 
   /** Runs programs of the queue. A program whose owner runs enough of them stays in the queue. */
   const next = (): void => {
-    for (let waiter = queue.take(hasRoom); waiter; waiter = queue.take(hasRoom)) {
+    for (let waiter = queue.take(makeRoom); waiter; waiter = queue.take(makeRoom)) {
       const { owner } = waiter;
       try {
         (ownOf(owner).find(isFree) ?? start(owner)).run(waiter);
@@ -53,8 +53,8 @@ export function createPrograms(options: Options = {}): Programs {
   const ownOf = (owner: string): Worker[] =>
     [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
 
-  /** Returns whether a program of this owner can run now. Makes room for one that cannot. */
-  const hasRoom = (owner: string): boolean => {
+  /** Returns whether a program of this owner can run now. If not, it may end a free process of another owner. */
+  const makeRoom = (owner: string): boolean => {
     const own = ownOf(owner);
     if (own.some(isFree)) return true;
     // The next process of an owner waits for the start of the first, which takes most of a processor.
@@ -76,8 +76,7 @@ export function createPrograms(options: Options = {}): Programs {
       owner,
       program,
       cpuSeconds,
-      onReady: next,
-      onFree: next,
+      onChange: next,
       onEnd() {
         workers.delete(worker);
         next();

@@ -46,10 +46,8 @@ interface Start {
   owner: string;
   program: URL;
   cpuSeconds: number;
-  /** Called when the process has started. */
-  onReady(): void;
-  /** Called when the process is free again, or will end. */
-  onFree(): void;
+  /** Called when the process has started, is free again, or will end. */
+  onChange(): void;
   onEnd(): void;
 }
 
@@ -81,7 +79,7 @@ const PROCESS = {
 } as const;
 
 /** Starts a process. */
-export function startWorker({ owner, program, cpuSeconds, ...events }: Start): Worker {
+export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Start): Worker {
   const child = startConfined(program, PROCESS);
   let running: Waiter | undefined;
   let isReady = false;
@@ -131,7 +129,7 @@ export function startWorker({ owner, program, cpuSeconds, ...events }: Start): W
     if (message.type === 'ready') {
       isReady = true;
       begin();
-      return events.onReady();
+      return onChange();
     }
     if (message.type === 'limit') return stop(message.reason);
     if (!running) return;
@@ -146,7 +144,7 @@ export function startWorker({ owner, program, cpuSeconds, ...events }: Start): W
       // An engine that failed may be damaged.
       stop('its program failed');
     } else done.resolve(message);
-    events.onFree();
+    onChange();
   };
 
   limit(START_LIMIT_MS, CANNOT_START);
@@ -163,7 +161,7 @@ export function startWorker({ owner, program, cpuSeconds, ...events }: Start): W
       running?.reject(programFailed(ending));
       running = undefined;
       resolve();
-      events.onEnd();
+      onEnd();
     };
     child.once('exit', ended);
     child.once('error', ended);
