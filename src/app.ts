@@ -5,6 +5,7 @@ import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
+import { loadOnce } from './lib/memo.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
@@ -109,21 +110,18 @@ async function reportLater(context: OpenContext): Promise<void> {
  */
 function restOf(context: OpenContext, { callTool }: Pick<McpHandler, 'callTool'>): RequestListener {
   let listener: RequestListener | undefined;
-  let loading: Promise<void> | undefined;
-  const load = async () => {
+  const load = loadOnce(async () => {
     const { createRest } = await import('./rest.ts');
     listener = createRest(Object.assign(context, { callTool }));
     // Watching starts after the load, because the load itself blocks the event loop. /ready is part of the loaded
     // code.
     context.readiness.watch();
-  };
+  });
   return (req, res) => {
     if (listener) return listener(req, res);
-    loading ??= load();
-    loading.then(
+    load().then(
       () => listener?.(req, res),
       (cause: unknown) => {
-        loading = undefined;
         context.log.error({ err: cause }, 'loading REST failed');
         const { status, code, message } = answerError(cause);
         res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });

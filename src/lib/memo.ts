@@ -25,3 +25,15 @@ export function memoByObject<K extends WeakKey, T extends {}>(compute: (key: K) 
     return value;
   };
 }
+
+/** Returns a function that loads a value at its first call. A load that rejects is repeated at the next call. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
+}

@@ -1,6 +1,7 @@
 import type { Context, Intake, Sources } from './context.ts';
 import { planJob } from '../runtime/jobs.ts';
 import { MINUTE } from '../lib/clock.ts';
+import { loadOnce } from '../lib/memo.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
 import type { Turns } from './source-turns.ts';
 
@@ -22,12 +23,11 @@ const MAX_INBOXES = 64;
  */
 export function createSources(): Sources {
   let served: Context | undefined;
-  let turns: Promise<Turns> | undefined;
-  const loadTurns = async (): Promise<Turns> => (await import('./source-turns.ts')).createTurns();
+  const turns = loadOnce(async (): Promise<Turns> => (await import('./source-turns.ts')).createTurns());
   const loopOf = (name: keyof Turns, most: number): Loop =>
     createLoop({
       most,
-      turn: async (options) => (served ? (await (turns ??= loadTurns()))[name](served, options) : []),
+      turn: async (options) => (served ? (await turns())[name](served, options) : []),
       onError: (error) => served?.log.error({ err: error }, 'source loop failed'),
     });
   const loops = [
@@ -38,11 +38,10 @@ export function createSources(): Sources {
   ];
   let begun: Promise<void> | undefined;
   const serving = Promise.withResolvers<Context>();
-  let intake: Promise<Intake> | undefined;
-  const openIntake = async (): Promise<Intake> => {
+  const intake = loadOnce(async (): Promise<Intake> => {
     const { createIntake } = await import('./webhooks/intake.ts');
     return createIntake(await serving.promise);
-  };
+  });
   const wake = (): void => {
     for (const loop of loops) loop.wake();
   };
@@ -60,13 +59,7 @@ export function createSources(): Sources {
       serving.resolve(context);
     },
     wake,
-    intake() {
-      intake ??= openIntake().catch((error: unknown) => {
-        intake = undefined;
-        throw error;
-      });
-      return intake;
-    },
+    intake,
     async close() {
       await Promise.all([begun, ...loops.map((loop) => loop.close())]);
     },

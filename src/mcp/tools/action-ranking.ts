@@ -33,30 +33,28 @@ const IDIOM_FIT = 0.2;
 /** Actions with the same id that keep their places when a request names no app. */
 const EQUAL_IDS = 2;
 
+const WRITES = [
+  [
+    'create',
+    'send',
+    'forward',
+    'reply',
+    'upload',
+    'share',
+    'copy',
+    'run',
+    'retry',
+    'schedule',
+    'invite',
+    'restore',
+    'comment',
+  ],
+  ['update', 'move', 'merge', 'approve', 'archive', 'schedule', 'restore'],
+  ['delete', 'cancel', 'revoke', 'archive'],
+  ['refund'],
+].map((kinds) => new Set(kinds.map(conceptTerm)));
 /** Groups of kinds of work. A step that asks for one kind also finds the others of its group. */
-const GROUPS = [
-  LOOKS,
-  ...[
-    [
-      'create',
-      'send',
-      'forward',
-      'reply',
-      'upload',
-      'share',
-      'copy',
-      'run',
-      'retry',
-      'schedule',
-      'invite',
-      'restore',
-      'comment',
-    ],
-    ['update', 'move', 'merge', 'approve', 'archive', 'schedule', 'restore'],
-    ['delete', 'cancel', 'revoke', 'archive'],
-    ['refund'],
-  ].map((kinds) => new Set(kinds.map(conceptTerm))),
-];
+const GROUPS = [LOOKS, ...WRITES];
 
 /** A step, and the actions to choose from. */
 interface Choice {

@@ -1,12 +1,13 @@
 import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
+import { loadOnce } from '../../lib/memo.ts';
 import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
 import { namedApps, type App } from './named-apps.ts';
-import { readPhraseTerms, type PhraseTerms } from './phrase-terms.ts';
+import { readPhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
 import { readQuery } from './query.ts';
 import { parseText } from './vocabulary.ts';
@@ -42,17 +43,7 @@ const LATER_APP_FACTOR = 0.3;
 export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchActions {
   const indexes = new Map<Environment, ActionIndex>();
   const building = new Map<Environment, Promise<void>>();
-  let reading: Promise<PhraseTerms> | undefined;
-
-  const phraseTerms = async (): Promise<PhraseTerms> => {
-    reading ??= readPhraseTerms();
-    try {
-      return await reading;
-    } catch (error) {
-      reading = undefined;
-      throw error;
-    }
-  };
+  const phraseTerms = loadOnce(readPhraseTerms);
 
   const build = async (environment: Environment): Promise<void> => {
     for (;;) {

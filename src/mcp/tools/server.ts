@@ -3,6 +3,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, Result } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
+import { loadOnce } from '../../lib/memo.ts';
 import { UNKNOWN } from '../../telemetry/metrics.ts';
 import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { cancelled, type Answer, type RpcRequest } from '../protocol/message.ts';
@@ -180,16 +181,8 @@ function createParts(context: Context) {
 
 /** Creates a search whose code is loaded by the first request, because the words of five languages slow a start. */
 function searchOnDemand(context: Context): SearchActions {
-  let search: Promise<SearchActions> | undefined;
-  const load = async () => {
-    try {
-      return (await import('./action-search.ts')).createActionSearch(context);
-    } catch (error) {
-      search = undefined;
-      throw error;
-    }
-  };
-  return async (environment, request) => (await (search ??= load()))(environment, request);
+  const search = loadOnce(async () => (await import('./action-search.ts')).createActionSearch(context));
+  return async (environment, request) => (await search())(environment, request);
 }
 
 /**
