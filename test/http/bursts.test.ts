@@ -4,6 +4,7 @@ import { startService, type Service } from '../support/service.ts';
 let service: Service;
 beforeAll(async () => {
   service = await startService();
+  // The first request loads REST.
   await service.call('GET', '/health', { bearer: null });
 });
 afterAll(() => service?.stop());
@@ -16,8 +17,7 @@ test('/health is answered while hundreds of requests that came before it wait', 
     return status;
   });
   const health = await service.call('GET', '/health', { bearer: null });
-  const before = answered;
+  expect(answered).toBeLessThan(200);
   expect(health.status).toBe(200);
-  expect(before).toBeLessThan(200);
   expect(new Set(await Promise.all(burst))).toEqual(new Set([200]));
 });

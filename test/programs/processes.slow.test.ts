@@ -14,6 +14,12 @@ afterEach(() => programs.close());
 
 type Answer = (request: Request) => Promise<Reply>;
 const nothing: Answer = async () => ({ text: '{"value":null}' });
+const nothingAfter =
+  (end: Promise<void>): Answer =>
+  async (request) => {
+    await end;
+    return nothing(request);
+  };
 
 const run = (code: string, { owner = 'ada', answer = nothing, now = 0 } = {}) =>
   programs.run({
@@ -53,28 +59,19 @@ test.runIf(process.platform === 'linux')('a process that is killed fails its pro
 });
 
 test('programs of other users run while one user has many', async () => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  const waits: Answer = async () => {
-    await released;
-    return { text: '{"value":null}' };
-  };
-  const many = Array.from({ length: 10 }, () => run('return sandbox.slow()', { answer: waits }));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const many = Array.from({ length: 10 }, () =>
+    run('return sandbox.slow()', { answer: nothingAfter(released) }),
+  );
   expect(await run('return "other"', { owner: 'grace' })).toMatchObject({ type: 'ended' });
   release();
   expect(await Promise.all(many)).toHaveLength(10);
 });
 
 test('a user whose programs wait is refused in words, and other users are not', async () => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const many = Array.from({ length: 21 }, () =>
-    run('return sandbox.slow()', {
-      async answer() {
-        await released;
-        return { text: '{"value":null}' };
-      },
-    }),
+    run('return sandbox.slow()', { answer: nothingAfter(released) }),
   );
   await expect(run('return 1')).rejects.toMatchObject({ code: 'unavailable' });
   expect(await run('return 1', { owner: 'grace' })).toMatchObject({ type: 'ended' });
@@ -128,17 +125,11 @@ test('a program that does not repeat its calls is refused in words', async () =>
 });
 
 test('a user without a process gets one while two others keep theirs busy', async () => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const ended: string[] = [];
   const runOf = (owner: string, answer: Answer = nothing) =>
     run('return sandbox.slow()', { owner, answer }).then(() => ended.push(owner));
-  const first = ['ada', 'ada', 'bob', 'bob'].map((owner) =>
-    runOf(owner, async () => {
-      await released;
-      return { text: '{"value":null}' };
-    }),
-  );
+  const first = ['ada', 'ada', 'bob', 'bob'].map((owner) => runOf(owner, nothingAfter(released)));
   const others = Array.from({ length: 4 }, () => [runOf('ada'), runOf('bob')]).flat();
   const third = runOf('grace');
   release();
@@ -156,16 +147,8 @@ test('a program whose process cannot start is rejected, and the next one too', a
 });
 
 test('a program that is cancelled while it waits leaves the queue', async () => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  const busy = [1, 2].map(() =>
-    run('return sandbox.slow()', {
-      async answer() {
-        await released;
-        return { text: '{"value":null}' };
-      },
-    }),
-  );
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const busy = [1, 2].map(() => run('return sandbox.slow()', { answer: nothingAfter(released) }));
   const cancel = new AbortController();
   const task = { source: sourceOf('return 1', []), now: 0, state: undefined, answered: [] };
   const waiting = programs.run({ owner: 'ada', task, signal: cancel.signal, answer: nothing });
