@@ -1,11 +1,10 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, Result } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { loadOnce } from '../../lib/memo.ts';
+import { createSlots } from '../../lib/slots.ts';
 import { UNKNOWN } from '../../telemetry/metrics.ts';
-import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { cancelled, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { paramsFault } from '../protocol/params.ts';
 import type { Grant } from './grant.ts';
@@ -20,6 +19,7 @@ import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createViewDocument } from './view-document.ts';
 import { createVisibility } from './visible.ts';
+import { createSdkServer } from './sdk-server.ts';
 import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
@@ -42,31 +42,15 @@ interface Running {
   own: Answer | undefined;
 }
 
-/**
- * An entry of the map of running requests. V8 replaces the table of a Map whose entries change often, and old tables hold
- * their entries until a major garbage collection. So an entry is emptied after the answer, which frees about 10 KB.
- */
-interface Entry {
-  request: Running | undefined;
-}
-
 /** Placeholder for a result that is already JSON text, because the SDK would parse and copy a real result. */
 const NOTHING_TO_COPY = { content: [] };
-
-/** Replaces the validator of the SDK, whose Ajv takes 3 ms to load. Gatehouse does not ask clients through the SDK. */
-const NO_VALIDATOR = {
-  getValidator: () => {
-    throw new Error('The SDK asks no client here.');
-  },
-};
 
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const { clock, log } = context;
   const parts = createParts(context);
   const { visibility, waitingCalls, runningTasks } = parts;
-  /** Running requests by our own ids, which the SDK gets. The ids of two clients may be equal. */
-  const running = new Map<string | number, Entry>();
-  let nextId = 0;
+  /** The SDK gets the number of the slot as the id of a request. The ids of two clients may be equal. */
+  const running = createSlots<Running>();
 
   const scopeOf = (call: McpCall): ToolScope => {
     const scope: ToolScope = {
@@ -86,7 +70,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     id: string | number,
     handle: (scope: ToolScope, call: McpCall) => Result | Rendered | Promise<Result | Rendered>,
   ): Promise<Result> => {
-    const request = running.get(id)?.request;
+    const request = running.get(Number(id));
     if (!request) throw new Error('The SDK runs a request that it was not given.');
     const { call } = request;
     try {
@@ -102,7 +86,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     return NOTHING_TO_COPY;
   };
 
-  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR });
+  const server = createSdkServer();
   registerMethods((schema, handle) =>
     server.setRequestHandler(schema, (request, { requestId }) =>
       handled(requestId, (scope, call) => handle(request, scope, call)),
@@ -117,7 +101,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     close: async () => pipe.onclose?.(),
     async send(message: JSONRPCMessage) {
       if (!('id' in message) || message.id === undefined) return;
-      const request = running.get(message.id)?.request;
+      const request = running.get(Number(message.id));
       if ('error' in message) request?.answered({ error: message.error });
       else if ('result' in message)
         request?.answered(request.own ?? { result: JSON.stringify(message.result), failed: false });
@@ -132,15 +116,12 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     new Promise((resolve, reject) => {
       const { signal } = call;
       if (signal.aborted) return reject(cancelled());
-      const id = ++nextId;
       const answered = (answer: Answer) => {
-        running.delete(id);
-        entry.request = undefined;
+        running.remove(id);
         if (signal.aborted) reject(cancelled());
         else resolve(answer);
       };
-      const entry: Entry = { request: { call, answered, own: undefined } };
-      running.set(id, entry);
+      const id = running.add({ call, answered, own: undefined });
       refused = false;
       pipe.onmessage?.({ ...request, id });
       if (refused) answered(invalidParams(call, 'params._meta is not as MCP has it'));
