@@ -75,7 +75,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
         try {
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
-          answerFault(context, visit, thrown);
+          answerFault(context, visit, await countRefusal(context, req, thrown));
         }
       });
       logRequest(req, res, visit);
@@ -117,7 +117,7 @@ async function handleRequest(context: Context, exchange: Exchange, visit: McpVis
   const origin = headerText(req, 'origin');
   if (req.method === 'OPTIONS') return preflight(context, visit, origin);
 
-  const authentication = await countingFailures(context, visit, () => authenticate(context, req, path));
+  const authentication = await authenticate(context, req, path);
   visit.serverId = authentication.live.server.serverId;
   if (origin !== undefined) {
     await assertOrigin(context, origin, authentication);
@@ -127,12 +127,12 @@ async function handleRequest(context: Context, exchange: Exchange, visit: McpVis
   }
   switch (req.method) {
     case 'POST':
-      return post(context, exchange, { visit, authentication, path });
+      return await post(context, exchange, { visit, authentication, path });
     case 'GET':
       return listen(context, exchange, { visit, authentication, path });
     case 'DELETE': {
       if (sessionIdOf(req) === undefined) throw notAllowed('DELETE');
-      const session = exchange.session(await grant(context, visit, authentication), sessionIdOf(req));
+      const session = exchange.session(await grantOf(context, req, authentication), sessionIdOf(req));
       exchange.end(session);
       return sendEmpty(res, 200, headers);
     }
@@ -171,7 +171,7 @@ async function post(
     );
   }
   const body = parse(await readBody(req, MIB));
-  const granted = await grant(context, visit, authentication);
+  const granted = await grantOf(context, req, authentication);
   const message = Array.isArray(body) ? undefined : readMessage(body);
   if (message && 'method' in message) visit.rpcMethod = message.method.slice(0, 64);
   if (message?.kind === 'request') visit.id = message.request.id;
@@ -185,7 +185,7 @@ async function post(
 
   const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
   assertVersion(req);
-  if (message) return exchange.one({ ...flow, session }, message);
+  if (message) return await exchange.one({ ...flow, session }, message);
   const messages = batchOf(Array.isArray(body) ? body : [], session);
   if (messages.length > 1) Object.assign(headers, await context.limits.mcp(key, messages.length - 1));
   visit.rpcMethod = 'batch';
@@ -206,7 +206,7 @@ async function listen(
       'A GET opens an event stream: Accept must include text/event-stream.',
     );
   }
-  const granted = await grant(context, visit, authentication);
+  const granted = await grantOf(context, req, authentication);
   const session = exchange.session(granted, sessionId);
   const lastEventId = headerText(req, 'last-event-id');
   const last = lastEventId === undefined ? undefined : eventPositionOf(session, lastEventId);
@@ -257,22 +257,9 @@ function paramHeadersIn(req: IncomingMessage): string[] {
   return requested.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
 }
 
-/** Counts each 401 of the check for the client's address. */
-async function countingFailures<T>(context: Context, { req }: McpVisit, check: () => Promise<T>): Promise<T> {
-  try {
-    return await check();
-  } catch (error) {
-    throw await countRefusal(context, req, error);
-  }
-}
-
 /** Returns the current rights of a request that opened a stream. Throws what authentication and grantOf throw. */
 async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
   return grantOf(context, req, await authenticate(context, req, path));
-}
-
-function grant(context: Context, visit: McpVisit, authentication: Authentication): Promise<Grant> {
-  return countingFailures(context, visit, () => grantOf(context, visit.req, authentication));
 }
 
 function answerFault(
