@@ -43,14 +43,6 @@ export function connectedMeans(
   });
 }
 
-/** Returns the connectors for which the user has an active credential. */
-export async function connectedConnectors(
-  context: ChoiceContext,
-  user: { environment: Environment; userId: string },
-): Promise<ReadonlySet<string>> {
-  return new Set((await connectedMeans(context, user)).keys());
-}
-
 const NONE: ReadonlySet<string> = new Set();
 
 /** Returns the connectors for which the user has several active credentials; a call may have to choose one. */

@@ -32,6 +32,9 @@ export interface CredentialMemory {
 /** Types and scopes of a user's active credentials, by connector id. */
 export type ConnectedMeans = ReadonlyMap<string, readonly Access[]>;
 
+/** The ids of the connectors to which a user is connected. */
+export type Connected = Pick<ReadonlySet<string>, 'has'>;
+
 /** The result of a probe. `unknown`: the app gave no definite answer. `none`: the connector has no probe. */
 export type Verdict = 'works' | 'refused' | 'unknown' | 'none';
 

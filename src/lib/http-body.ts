@@ -66,7 +66,7 @@ export async function readBytes(
   if (announced > maxBytes) throw tooLarge(maxBytes);
   // A request that was destroyed earlier emits no `close` event any more.
   if (req.destroyed) throw broken();
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     req.on('data', (chunk: Buffer) => {

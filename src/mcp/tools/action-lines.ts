@@ -1,5 +1,6 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
-import { connectedConnectors } from '../../credentials/active-credentials.ts';
+import { connectedMeans } from '../../credentials/active-credentials.ts';
+import type { Connected } from '../../credentials/memory.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { exampleInput } from './example.ts';
 import type { ToolScope } from './tool.ts';
@@ -10,12 +11,12 @@ export function connectorOf({ context, grant }: ToolScope, action: Action): Conn
   return context.catalog.connector(grant.environment, action.connectorId);
 }
 
-export async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {
+export async function connectedTo({ context, grant }: ToolScope): Promise<Connected> {
   const { environment, userId } = grant;
-  return userId === undefined ? new Set() : connectedConnectors(context, { environment, userId });
+  return userId === undefined ? new Set() : await connectedMeans(context, { environment, userId });
 }
 
-export function isConnected(connector: Connector | undefined, connected: ReadonlySet<string>): boolean {
+export function isConnected(connector: Connector | undefined, connected: Connected): boolean {
   if (!connector) return false;
   const free = connector.definition.authentication.some(({ type }) => type === 'none');
   return free || connected.has(connector.connectorId);

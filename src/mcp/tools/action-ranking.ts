@@ -1,5 +1,6 @@
 import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
+import type { Connected } from '../../credentials/memory.ts';
 import { traitsOf, type ActionIndex } from './action-index.ts';
 import { conceptTerm } from './lexicon.ts';
 import { LOOKS, type Step } from './query.ts';
@@ -64,7 +65,7 @@ interface Choice {
   /** Factors of the actions of a named app, by number. */
   favoured: ReadonlyMap<number, number>;
   /** Ids of connectors that the user is connected to. */
-  connected: ReadonlySet<string> | undefined;
+  connected: Connected | undefined;
 }
 
 /** Returns the actions for one step, best first. The scores by words and by phrases have the same scale. */
@@ -167,10 +168,7 @@ export function byExperience(
  * Returns the actions with the third and later ones of the same id last, except those of connected apps. A request that names
  * no app would otherwise find little else than one action of many apps.
  */
-export function repeatedLast(
-  actions: readonly Action[],
-  connected: ReadonlySet<string> | undefined,
-): Action[] {
+export function repeatedLast(actions: readonly Action[], connected: Connected | undefined): Action[] {
   const seen = new Map<string, number>();
   const isRepeated = actions.map(({ connectorId, actionId }) => {
     const earlier = seen.get(actionId) ?? 0;
@@ -217,6 +215,6 @@ function workFit(action: Action, { step, groups }: Asked): number {
   return step.works.size > 0 || step.reads ? OTHER_WORK : UNASKED_WORK;
 }
 
-function bonus({ connectorId }: Action, connected: ReadonlySet<string> | undefined): number {
+function bonus({ connectorId }: Action, connected: Connected | undefined): number {
   return connected?.has(connectorId) ? CONNECTED_FACTOR : 1;
 }

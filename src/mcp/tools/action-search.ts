@@ -5,6 +5,7 @@ import { loadOnce } from '../../lib/memo.ts';
 import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
+import type { Connected } from '../../credentials/memory.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
 import { namedApps, type App } from './named-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';
@@ -24,7 +25,7 @@ interface Search {
   allowed: readonly Action[];
   limit: number;
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
-  connected?: ReadonlySet<string>;
+  connected?: Connected;
   /**
    * Returns the learned words of actions among the words of each step. It is called before the actions are ranked.
    */

@@ -16,14 +16,14 @@ export async function offeredTo(
 ): Promise<LiveServer> {
   if (userId === undefined) return live;
   const { environment } = live.server;
-  const connected = await connectedMeans(context, { environment, userId });
-  const unable = [...connected].flatMap(([connectorId, means]) => {
+  const unable: Action[] = [];
+  for (const [connectorId, means] of await connectedMeans(context, { environment, userId })) {
     const connector = context.catalog.connector(environment, connectorId);
-    if (!connector) return [];
-    return actionsWithNeeds(connector).filter(
-      (action) => means.every((one) => lackOf(action, one) !== undefined) && !live.decision.action(action),
-    );
-  });
+    for (const action of connector ? actionsWithNeeds(connector) : []) {
+      const isUnable = means.every((one) => lackOf(action, one) !== undefined);
+      if (isUnable && !live.decision.action(action)) unable.push(action);
+    }
+  }
   if (unable.length === 0) return live;
   const names = unable.map(({ connectorId, actionId }) => `${connectorId}.${actionId}`).toSorted();
   return { ...live, unable: new Set(unable), shape: `${live.shape} ${names.join(' ')}` };

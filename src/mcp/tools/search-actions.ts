@@ -5,6 +5,7 @@ import { asSchema } from '../../connectors/model-schema.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import { nearestNames } from '../../lib/words.ts';
 import { connectedTo, connectorOf, exampleIn, isConnected, lineOf } from './action-lines.ts';
+import type { Connected } from '../../credentials/memory.ts';
 import type { Hit } from './action-search.ts';
 import { compactSchema } from './compact-schema.ts';
 import { tool } from './define-tool.ts';
@@ -67,7 +68,7 @@ export const searchActionsTool = tool({
 function hitOf(
   scope: ToolScope,
   { action, step }: Hit,
-  { connected, isFull }: { connected: ReadonlySet<string>; isFull: boolean },
+  { connected, isFull }: { connected: Connected; isFull: boolean },
 ): JsonObject {
   const hit = {
     connectorId: action.connectorId,
@@ -116,7 +117,7 @@ function typeName({ type, anyOf }: JsonSchema): string {
 }
 
 /** Returns advice where an account is missing. It creates no link, because the user may not need one. */
-function nextFor(scope: ToolScope, hits: readonly Hit[], connected: ReadonlySet<string>): JsonObject {
+function nextFor(scope: ToolScope, hits: readonly Hit[], connected: Connected): JsonObject {
   const missing = new Map(
     hits.flatMap(({ action }): [string, string][] => {
       const connector = connectorOf(scope, action);
@@ -140,7 +141,7 @@ function nextFor(scope: ToolScope, hits: readonly Hit[], connected: ReadonlySet<
 /** Returns connectors for a query without hits: those with a similar name, then those of the user, then the others. */
 function nearestConnectors(
   among: readonly VisibleConnector[],
-  { query, connected }: { query: string; connected: ReadonlySet<string> },
+  { query, connected }: { query: string; connected: Connected },
 ): JsonObject {
   const byName = new Map(among.map((one) => [one.connector.name, one]));
   const near = query.split(/\s+/).flatMap((word) => nearestNames(word, byName.keys()));

@@ -131,10 +131,10 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     visible: (grant) => visibility.of(grant.live),
     remoteSubscriptions,
     runningTasks,
-    async answer(asked, call) {
+    answer(asked, call) {
       const request = withoutTask(asked);
       const fault = paramsFault(request);
-      return observed(context, { request, call }, async () =>
+      return observed(context, { request, call }, () =>
         fault === undefined ? ask(request, call) : invalidParams(call, fault),
       );
     },
@@ -173,7 +173,7 @@ function searchOnDemand(context: Context): SearchActions {
 function observed(
   { telemetry }: Pick<Context, 'telemetry'>,
   { request, call }: { request: RpcRequest; call: McpCall },
-  work: () => Promise<Answer>,
+  work: () => Answer | Promise<Answer>,
 ): Promise<Answer> {
   const method = METHODS.has(request.method) ? request.method : UNKNOWN;
   const attributes = { 'mcp.method.name': method };

@@ -36,7 +36,7 @@ export async function authenticate(
   path: McpPath,
 ): Promise<Authentication> {
   if (path.accessToken !== undefined)
-    return byToken(context, { serverId: path.serverId, accessToken: path.accessToken });
+    return await byToken(context, { serverId: path.serverId, accessToken: path.accessToken });
   try {
     return await byBearer(context, req, path);
   } catch (error) {
@@ -123,7 +123,7 @@ export async function grantOf(
 ): Promise<Grant> {
   const jwt = headerText(req, 'x-svc-user-token');
   const token = jwt === undefined ? undefined : await userToken(context, jwt);
-  return grantFor(context, authentication, {
+  return await grantFor(context, authentication, {
     userId: headerText(req, 'x-svc-userid'),
     token,
     credential: headerText(req, 'x-credential-id'),
