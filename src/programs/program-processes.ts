@@ -13,6 +13,8 @@ export interface Programs {
    * many programs wait, and nothing was run.
    */
   run(program: ProgramRun): Promise<Ended | Waiting>;
+  /** Starts a process for the next user without one, unless there is one already. Its start takes most of a second. */
+  prepare(): void;
   close(): Promise<void>;
 }
 
@@ -42,7 +44,7 @@ export function createPrograms(options: Options = {}): Programs {
     for (let waiter = queue.take(makeRoom); waiter; waiter = queue.take(makeRoom)) {
       const { owner } = waiter;
       try {
-        (ownOf(owner).find(isFree) ?? start(owner)).run(waiter);
+        (ownOf(owner).find(isFree) ?? unused() ?? start()).run(waiter);
       } catch (error) {
         // The system has no memory for a process, or its code cannot be read.
         waiter.reject(error);
@@ -53,27 +55,31 @@ export function createPrograms(options: Options = {}): Programs {
   const ownOf = (owner: string): Worker[] =>
     [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
 
+  /** Returns the process that has run no program yet. */
+  const unused = (): Worker | undefined =>
+    [...workers].find(({ owner, state }) => owner === undefined && state !== 'stopping');
+
   /** Returns whether a program of this owner can run now. If not, it may end a free process of another owner. */
   const makeRoom = (owner: string): boolean => {
     const own = ownOf(owner);
     if (own.some(isFree)) return true;
-    // The next process of an owner waits for the start of the first, which takes most of a processor.
-    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return false;
-    if (workers.size < MAX_PROCESSES) return true;
+    // Short programs wait for the first process of their owner, because the start of a second one takes longer.
+    if (own.length >= MAX_OF_OWNER || own.some(({ isLong }) => !isLong)) return false;
+    if (unused() || workers.size < MAX_PROCESSES) return true;
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return false;
     // Ends a free process of an owner without waiting programs. If each owner has some, a free process is ended only for
     // an owner without a process. Otherwise owners with many programs would keep ending the processes of each other.
     const others = [...workers].filter(isFree);
     const other =
-      others.find((worker) => queue.sizeOf(worker.owner) === 0) ?? (own.length === 0 ? others[0] : undefined);
+      others.find((worker) => queue.sizeOf(worker.owner ?? '') === 0) ??
+      (own.length === 0 ? others[0] : undefined);
     other?.stop('another user needs its place');
     return false;
   };
 
-  const start = (owner: string): Worker => {
+  const start = (): Worker => {
     const worker = startWorker({
-      owner,
       program,
       cpuSeconds,
       onChange: next,
@@ -105,6 +111,14 @@ export function createPrograms(options: Options = {}): Programs {
         queue.add(owner, waiter);
         next();
       });
+    },
+    prepare() {
+      if (closed || workers.size >= MAX_PROCESSES || unused()) return;
+      try {
+        start();
+      } catch {
+        // The first program tries again, and reports the error.
+      }
     },
     async close() {
       closed = true;

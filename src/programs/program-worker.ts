@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { startConfined } from '../runtime/child-program.ts';
@@ -31,9 +32,12 @@ export interface Waiter extends ProgramRun {
 
 /** A process that runs programs of one owner, one after the other. */
 export interface Worker {
-  readonly owner: string;
+  /** The owner of its programs; undefined before its first one. */
+  readonly owner: string | undefined;
   /** `starting` or `busy` with a program, `free` for one, or `stopping`. */
   readonly state: 'starting' | 'free' | 'busy' | 'stopping';
+  /** Whether its program has run for LONG_MS. */
+  readonly isLong: boolean;
   /** Runs a program in a free process, as soon as the process has started. */
   run(waiter: Waiter): void;
   /** Ends the process. Its program fails with this reason. */
@@ -43,10 +47,9 @@ export interface Worker {
 }
 
 interface Start {
-  owner: string;
   program: URL;
   cpuSeconds: number;
-  /** Called when the process has started, is free again, or will end. */
+  /** Called when the process has started, is free again, or will end, and when its program has run for LONG_MS. */
   onChange(): void;
   onEnd(): void;
 }
@@ -58,6 +61,10 @@ const COMPUTES_LIMIT_MS = 2 * MINUTE;
 /** Time limit of a program with its calls. */
 const TOTAL_LIMIT_MS = 10 * MINUTE;
 const IDLE_MS = 30 * SECOND;
+/** How long a process waits for its first program. Agents list the tools long before they use one. */
+const UNUSED_MS = 5 * MINUTE;
+/** A process starts in about this time. Most programs take less. */
+const LONG_MS = SECOND;
 /** Memory of JavaScript in the process. The memory of the program is WebAssembly, and has its own limit. */
 const HEAP_MB = 160;
 /** Niceness of the process: a lower priority than Gatehouse, which answers other requests at the same time. */
@@ -79,15 +86,13 @@ const PROCESS = {
 } as const;
 
 /** Starts a process. */
-export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Start): Worker {
+export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Worker {
   const child = startConfined(program, PROCESS);
+  let owner: string | undefined;
   let running: Waiter | undefined;
   let isReady = false;
   /** The reason why the process is ended. */
   let ending: string | undefined;
-  /** The current time limit: of the start, of computing, or of being idle. */
-  let timer: NodeJS.Timeout | undefined;
-  let total: NodeJS.Timeout | undefined;
   /** Requests without an answer. */
   let open = 0;
 
@@ -96,25 +101,19 @@ export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Sta
     child.ref();
     child.kill('SIGKILL');
   };
-  const limit = (delayMs: number, reason: string): void => {
-    clearTimeout(timer);
-    timer = setTimeout(stop, delayMs, reason);
-  };
-  const limitComputing = (): void =>
-    limit(COMPUTES_LIMIT_MS, `it computed for more than ${COMPUTES_LIMIT_MS / MINUTE} minutes`);
+  const time = createTimeLimits(stop, onChange);
   const send = (message: ToProcess): void => {
     // The process may have ended just now. Then `exit` reports its end.
     if (child.connected) child.send(message, () => {});
   };
   const begin = (): void => {
     if (!running || !isReady) return;
-    limitComputing();
-    total = setTimeout(stop, TOTAL_LIMIT_MS, `it ran for more than ${TOTAL_LIMIT_MS / MINUTE} minutes`);
+    time.begin();
     send({ type: 'run', cpuSeconds, ...running.task });
   };
   const answerTo = async (waiter: Waiter, request: Request): Promise<void> => {
     open += 1;
-    clearTimeout(timer);
+    time.pause();
     try {
       send({ type: 'reply', id: request.id, ...(await waiter.answer(request)) });
     } catch (error) {
@@ -122,13 +121,14 @@ export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Sta
       stop('its call failed');
     } finally {
       open -= 1;
-      if (open === 0 && running === waiter) limitComputing();
+      if (open === 0 && running === waiter) time.compute();
     }
   };
   const received = (message: FromProcess): void => {
     if (message.type === 'ready') {
       isReady = true;
-      begin();
+      if (running) begin();
+      else time.rest(UNUSED_MS);
       return onChange();
     }
     if (message.type === 'limit') return stop(message.reason);
@@ -136,9 +136,7 @@ export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Sta
     if (message.type === 'request') return void answerTo(running, message);
     const done = running;
     running = undefined;
-    clearTimeout(total);
-    limit(IDLE_MS, 'it was idle');
-    timer?.unref();
+    time.rest(IDLE_MS);
     if (message.type === 'failed') {
       done.reject(programFailed(reasonOf(message)));
       // An engine that failed may be damaged.
@@ -147,29 +145,27 @@ export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Sta
     onChange();
   };
 
-  limit(START_LIMIT_MS, CANNOT_START);
   child.on('message', (message) => {
     const read = fromProcess.safeParse(message);
     if (read.success) received(read.data);
     else stop('its process sent what it must not send');
   });
-  const end = new Promise<void>((resolve) => {
-    const ended = (): void => {
-      ending ??= isReady ? `it takes more than ${LIMITS.memoryMib} MiB of memory` : CANNOT_START;
-      clearTimeout(timer);
-      clearTimeout(total);
-      running?.reject(programFailed(ending));
-      running = undefined;
-      resolve();
-      onEnd();
-    };
-    child.once('exit', ended);
-    child.once('error', ended);
-  });
+  const ended = (): void => {
+    ending ??= isReady ? `it takes more than ${LIMITS.memoryMib} MiB of memory` : CANNOT_START;
+    time.close();
+    running?.reject(programFailed(ending));
+    running = undefined;
+    onEnd();
+  };
   return {
-    owner,
-    end,
+    end: endOf(child).then(ended),
     stop,
+    get owner() {
+      return owner;
+    },
+    get isLong() {
+      return time.isLong;
+    },
     get state() {
       if (ending !== undefined) return 'stopping';
       if (!running) return 'free';
@@ -177,11 +173,75 @@ export function startWorker({ owner, program, cpuSeconds, onChange, onEnd }: Sta
     },
     run(waiter) {
       running = waiter;
+      owner = waiter.owner;
       const gone = (): void => void (running === waiter && stop('its client went away'));
       waiter.signal.addEventListener('abort', gone, { once: true });
       begin();
     },
   };
+}
+
+/** The time limits of a process. One of start, computing and rest holds at a time. */
+interface TimeLimits {
+  /** Whether the program has run for LONG_MS. */
+  readonly isLong: boolean;
+  /** A program begins. */
+  begin(): void;
+  /** The program computes. */
+  compute(): void;
+  /** The program waits for a call. */
+  pause(): void;
+  /** The process has no program for this time at most. */
+  rest(delayMs: number): void;
+  close(): void;
+}
+
+/** Creates the limits of a process that starts now. `onLong` is called when a program has run for LONG_MS. */
+function createTimeLimits(stop: (reason: string) => void, onLong: () => void): TimeLimits {
+  let isLong = false;
+  let current: NodeJS.Timeout | undefined;
+  let total: NodeJS.Timeout | undefined;
+  let long: NodeJS.Timeout | undefined;
+  const limit = (delayMs: number, reason: string): void => {
+    clearTimeout(current);
+    current = setTimeout(stop, delayMs, reason);
+  };
+  const compute = (): void =>
+    limit(COMPUTES_LIMIT_MS, `it computed for more than ${COMPUTES_LIMIT_MS / MINUTE} minutes`);
+  const close = (): void => {
+    for (const timer of [current, total, long]) clearTimeout(timer);
+  };
+  limit(START_LIMIT_MS, CANNOT_START);
+  return {
+    get isLong() {
+      return isLong;
+    },
+    compute,
+    close,
+    begin() {
+      compute();
+      total = setTimeout(stop, TOTAL_LIMIT_MS, `it ran for more than ${TOTAL_LIMIT_MS / MINUTE} minutes`);
+      long = setTimeout(() => {
+        isLong = true;
+        onLong();
+      }, LONG_MS);
+    },
+    pause: () => clearTimeout(current),
+    rest(delayMs) {
+      close();
+      isLong = false;
+      limit(delayMs, 'it was idle');
+      current?.unref();
+    },
+  };
+}
+
+/** Resolves when a process has ended, or cannot start. */
+function endOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
 }
 
 const REASONS: { [code: string]: string } = {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/programs/program-messages.ts';
 import { createPrograms, type Programs } from '../../src/programs/program-processes.ts';
 import { sourceOf } from '../../src/programs/program-source.ts';
-import { children } from '../support/children.ts';
+import { programProcesses } from '../support/children.ts';
 
 /* The processes of programs. The functions here answer the requests of the programs. */
 let programs: Programs;
@@ -28,14 +28,12 @@ const run = (code: string, { owner = 'ada', answer = nothing, now = 0 } = {}) =>
     signal: new AbortController().signal,
     answer,
   });
-const ofPrograms = () =>
-  children().filter(({ flags }) => flags.some((one) => one.includes('program-process')));
 
 test.runIf(process.platform === 'linux')(
   'a program runs in a process that may read its code and nothing else',
   async () => {
     await run('return 1');
-    const [{ flags } = { flags: [] }] = ofPrograms();
+    const [{ flags } = { flags: [] }] = programProcesses();
     expect(flags).toContain('--permission');
     expect(flags).toContain('--disallow-code-generation-from-strings');
     expect(flags.filter((flag) => /^--allow-(fs-write|child|addons|wasi|net)/.test(flag))).toEqual([]);
@@ -49,13 +47,43 @@ test.runIf(process.platform === 'linux')('a process that is killed fails its pro
   const killed = run('await sandbox.write({}); await sandbox.write({}); return 1', {
     async answer(): Promise<Reply> {
       calls += 1;
-      if (calls === 2) for (const { pid } of ofPrograms()) process.kill(pid, 'SIGKILL');
+      if (calls === 2) for (const { pid } of programProcesses()) process.kill(pid, 'SIGKILL');
       return { text: '{"value":null}' };
     },
   });
   await expect(killed).rejects.toMatchObject({ code: 'program_failed' });
   expect(calls).toBe(2);
   expect(await run('return 2')).toMatchObject({ type: 'ended' });
+});
+
+test.runIf(process.platform === 'linux')(
+  'the first program takes the process that was prepared',
+  async () => {
+    programs.prepare();
+    programs.prepare();
+    const [prepared, ...others] = programProcesses();
+    expect(others).toEqual([]);
+    await run('return 1');
+    expect(programProcesses()).toEqual([prepared]);
+  },
+);
+
+test.runIf(process.platform === 'linux')('short programs of a user share one process', async () => {
+  await Promise.all(Array.from({ length: 5 }, () => run('return 1')));
+  expect(programProcesses()).toHaveLength(1);
+});
+
+test('a second program of a user starts while the first one takes long', async () => {
+  const { promise: bothRun, resolve } = Promise.withResolvers<void>();
+  let calls = 0;
+  const answer: Answer = async (request) => {
+    calls += 1;
+    if (calls === 2) resolve();
+    await bothRun;
+    return nothing(request);
+  };
+  const both = [1, 2].map(() => run('return sandbox.slow()', { answer }));
+  expect(await Promise.all(both)).toHaveLength(2);
 });
 
 test('programs of other users run while one user has many', async () => {

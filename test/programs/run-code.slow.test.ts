@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
+import { programProcesses } from '../support/children.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -154,6 +155,24 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
     });
     await put({ codeMode: 'auto', restrictions: {} });
   });
+
+  test.runIf(process.platform === 'linux')(
+    'a list of tools prepares a process with codeMode on',
+    async () => {
+      const other = await startService({ kind });
+      const { accessUrl } = await shop(other, { codeMode: 'on' });
+      const lister = await connectClient(accessUrl);
+      const before = programProcesses().length;
+      await lister.listTools();
+      await lister.listTools();
+      expect(programProcesses()).toHaveLength(before + 1);
+      await lister.callTool({ name: 'run_code_svc', arguments: { code: 'return 1' } });
+      expect(programProcesses()).toHaveLength(before + 1);
+      await lister.close();
+      await other.stop();
+      expect(programProcesses()).toHaveLength(before);
+    },
+  );
 });
 
 const SUM = `

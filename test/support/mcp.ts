@@ -63,6 +63,7 @@ export async function shop(
     restrictions?: object;
     toolMode?: string;
     pinTools?: boolean;
+    codeMode?: string;
     budgets?: object[];
     circuit?: object | null;
     duplicateGuard?: 'on' | 'off';

@@ -177,9 +177,13 @@ function viewerOf(scope: ToolScope): Viewer | undefined {
   return scope.inputs?.abilities.form ? 'asked' : 'unasked';
 }
 
-/** Returns the cached bytes of the list, or a page when the list has several. */
+/**
+ * Returns the cached bytes of the list, or a page when the list has several. Where the operator turned programs on, the first one
+ * finds a process that is ready.
+ */
 async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
+  if (grant.live.server.codeMode === 'on') context.programs.prepare();
   const several = await severalAccounts(context, grant);
   const { listBytes, tools } = visibility.of(grant.live, several, viewerOf(scope));
   const more = listed(await workflowTools.of(grant), grant);
