@@ -22,11 +22,11 @@ export interface ShortTurns {
 const TURN_MS = 10;
 
 /**
- * While connections arrive without a pause, no work begins in the first part of each period. Node.js accepts one connection
- * in a turn, so a new connection would otherwise wait for the work of all before it.
+ * While connections arrive in each turn, no work begins in the first part of each period. Node.js accepts one connection
+ * in a turn, so a new connection would otherwise wait for the work of all before it. A turn without a new connection ends this.
  */
-const PERIOD_MS = 30;
-const CONNECTIONS_MS = 20;
+const PERIOD_MS = 80;
+const CONNECTIONS_MS = 70;
 
 /**
  * Creates a queue for work of well below a millisecond, such as requests. Hundreds that arrive together would otherwise hold

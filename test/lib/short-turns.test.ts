@@ -62,18 +62,18 @@ test('an address with much work delays another one by one piece', async () => {
   expect(await orderOf(['one', 'one', 'one', 'other'])).toEqual(['one', 'other', 'one', 'one']);
 });
 
-test('work has a third of the time while connections arrive without a pause', async () => {
+test('work has an eighth of the time while connections arrive without a pause', async () => {
   let now = 0;
   const turns = createShortTurns(() => now);
   const begunAt: number[] = [];
   turns.connectionArrived();
   for (let count = 0; count < 5; count += 1) void turns.begin(at('one'))?.then(() => begunAt.push(now));
-  for (now = 1; now <= 60; now += 1) {
+  for (now = 1; now <= 160; now += 1) {
     turns.connectionArrived();
     await nextTurn();
   }
   expect(begunAt.length).toBe(5);
-  expect(begunAt.filter((begun) => begun % 30 < 19)).toEqual([]);
+  expect(begunAt.filter((begun) => begun % 80 < 69)).toEqual([]);
 });
 
 test('work begins after a turn without a new connection', async () => {
@@ -98,7 +98,7 @@ test('work begins once in a period though each turn is long and has a new connec
   let begun = 0;
   for (let count = 0; count < 3; count += 1) void turns.begin(at('one'))?.then(() => (begun += 1));
   for (let turn = 0; turn < 5; turn += 1) {
-    now += 30;
+    now += 80;
     turns.connectionArrived();
     await nextTurn();
   }
