@@ -3,6 +3,8 @@ export interface Turns<T> {
   readonly size: number;
   /** Returns the number of waiting items of an owner. */
   sizeOf(owner: string): number;
+  /** Returns the item of an owner that waits longest. */
+  first(owner: string): T | undefined;
   add(owner: string, item: T): void;
   /** Returns the next item of an owner that may be served, or undefined. The other owners keep their places. */
   take(mayServe?: (owner: string) => boolean): T | undefined;
@@ -19,6 +21,7 @@ export function createTurns<T>(): Turns<T> {
       return size;
     },
     sizeOf: (owner) => waiting.get(owner)?.length ?? 0,
+    first: (owner) => waiting.get(owner)?.[0],
     add(owner, item) {
       size += 1;
       const items = waiting.get(owner);

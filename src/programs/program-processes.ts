@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
 import { LIMITS } from './program-limits.ts';
 import type { Ended, Waiting } from './program-messages.ts';
-import { startWorker, type ProgramRun, type Waiter, type Worker } from './program-worker.ts';
+import { startWorker, UNUSED_MS, type ProgramRun, type Waiter, type Worker } from './program-worker.ts';
 
 /** Runs programs within limits, each in a process without rights. */
 export interface Programs {
@@ -13,14 +14,19 @@ export interface Programs {
    * many programs wait, and nothing was run.
    */
   run(program: ProgramRun): Promise<Ended | Waiting>;
-  /** Starts a process for the next user without one, unless there is one already. Its start takes most of a second. */
-  prepare(): void;
+  /**
+   * Starts a process for the next user without one, unless this owner has a process. There is one of them at a time, and one in
+   * UNUSED_MS when none is used.
+   */
+  prepare(owner: string): void;
   close(): Promise<void>;
 }
 
 const MAX_PROCESSES = 4;
 /** Processes of one owner. It is fewer than MAX_PROCESSES, so that other owners get some. */
 const MAX_OF_OWNER = 2;
+/** A program that waits for this long for a process that is ready may start a second one. The start of one takes less. */
+const PATIENCE_MS = SECOND;
 const MAX_WAITING = 100;
 const MAX_WAITING_OF_OWNER = 20;
 const PROGRAM = new URL(
@@ -31,13 +37,16 @@ const PROGRAM = new URL(
 interface Options {
   program?: URL | undefined;
   cpuSeconds?: number;
+  patienceMs?: number;
 }
 
 export function createPrograms(options: Options = {}): Programs {
-  const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds } = options;
+  const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds, patienceMs = PATIENCE_MS } = options;
   const workers = new Set<Worker>();
   const queue = createTurns<Waiter>();
   let closed = false;
+  /** No process is prepared before this time, ms of performance.now(). */
+  let prepareFrom = 0;
 
   /** Runs programs of the queue. A program whose owner runs enough of them stays in the queue. */
   const next = (): void => {
@@ -52,6 +61,12 @@ export function createPrograms(options: Options = {}): Programs {
     }
   };
 
+  /** Runs programs now, and again when those that wait now may start a second process. */
+  const nextNowAndLater = (): void => {
+    next();
+    if (queue.size > 0) setTimeout(next, patienceMs).unref();
+  };
+
   const ownOf = (owner: string): Worker[] =>
     [...workers].filter((worker) => worker.owner === owner && worker.state !== 'stopping');
 
@@ -64,7 +79,9 @@ export function createPrograms(options: Options = {}): Programs {
     const own = ownOf(owner);
     if (own.some(isFree)) return true;
     // Short programs wait for the first process of their owner, because the start of a second one takes longer.
-    if (own.length >= MAX_OF_OWNER || own.some(({ isLong }) => !isLong)) return false;
+    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return false;
+    const from = Math.max(queue.first(owner)?.since ?? Infinity, ...own.map(({ readyAt }) => readyAt));
+    if (own.length > 0 && performance.now() - from < patienceMs) return false;
     if (unused() || workers.size < MAX_PROCESSES) return true;
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return false;
@@ -72,7 +89,7 @@ export function createPrograms(options: Options = {}): Programs {
     // an owner without a process. Otherwise owners with many programs would keep ending the processes of each other.
     const others = [...workers].filter(isFree);
     const other =
-      others.find((worker) => queue.sizeOf(worker.owner ?? '') === 0) ??
+      others.find((worker) => worker.owner !== undefined && queue.sizeOf(worker.owner) === 0) ??
       (own.length === 0 ? others[0] : undefined);
     other?.stop('another user needs its place');
     return false;
@@ -82,9 +99,10 @@ export function createPrograms(options: Options = {}): Programs {
     const worker = startWorker({
       program,
       cpuSeconds,
-      onChange: next,
+      onChange: nextNowAndLater,
       onEnd() {
         workers.delete(worker);
+        if (worker.owner === undefined) prepareFrom = performance.now() + UNUSED_MS;
         next();
       },
     });
@@ -104,20 +122,23 @@ export function createPrograms(options: Options = {}): Programs {
         );
       return new Promise((resolve, reject) => {
         // A process serves several callers, whose calls belong to their own traces.
-        const waiter = { ...asked, answer: AsyncLocalStorage.bind(asked.answer), resolve, reject };
+        const answer = AsyncLocalStorage.bind(asked.answer);
+        const waiter = { ...asked, answer, since: performance.now(), resolve, reject };
         signal.addEventListener('abort', () => queue.remove(owner, waiter) && reject(stopped()), {
           once: true,
         });
         queue.add(owner, waiter);
-        next();
+        nextNowAndLater();
       });
     },
-    prepare() {
-      if (closed || workers.size >= MAX_PROCESSES || unused()) return;
+    prepare(owner) {
+      if (closed || workers.size >= MAX_PROCESSES || unused() || ownOf(owner).length > 0) return;
+      if (performance.now() < prepareFrom) return;
       try {
         start();
       } catch {
         // The first program tries again, and reports the error.
+        prepareFrom = performance.now() + UNUSED_MS;
       }
     },
     async close() {

@@ -26,6 +26,8 @@ export interface ProgramRun {
 
 /** A program in the queue, with the promise of its end. */
 export interface Waiter extends ProgramRun {
+  /** When it began to wait, ms of performance.now(). */
+  since: number;
   resolve(end: Ended | Waiting): void;
   reject(error: unknown): void;
 }
@@ -34,10 +36,10 @@ export interface Waiter extends ProgramRun {
 export interface Worker {
   /** The owner of its programs; undefined before its first one. */
   readonly owner: string | undefined;
-  /** `starting` or `busy` with a program, `free` for one, or `stopping`. */
+  /** `starting` or `busy` with a program, `free` for one (perhaps before it has started), or `stopping`. */
   readonly state: 'starting' | 'free' | 'busy' | 'stopping';
-  /** Whether its program has run for LONG_MS. */
-  readonly isLong: boolean;
+  /** When it was ready for programs, ms of performance.now(); 0 before. */
+  readonly readyAt: number;
   /** Runs a program in a free process, as soon as the process has started. */
   run(waiter: Waiter): void;
   /** Ends the process. Its program fails with this reason. */
@@ -49,7 +51,7 @@ export interface Worker {
 interface Start {
   program: URL;
   cpuSeconds: number;
-  /** Called when the process has started, is free again, or will end, and when its program has run for LONG_MS. */
+  /** Called when the process has started, is free again, or will end. */
   onChange(): void;
   onEnd(): void;
 }
@@ -62,9 +64,7 @@ const COMPUTES_LIMIT_MS = 2 * MINUTE;
 const TOTAL_LIMIT_MS = 10 * MINUTE;
 const IDLE_MS = 30 * SECOND;
 /** How long a process waits for its first program. Agents list the tools long before they use one. */
-const UNUSED_MS = 5 * MINUTE;
-/** A process starts in about this time. Most programs take less. */
-const LONG_MS = SECOND;
+export const UNUSED_MS = 5 * MINUTE;
 /** Memory of JavaScript in the process. The memory of the program is WebAssembly, and has its own limit. */
 const HEAP_MB = 160;
 /** Niceness of the process: a lower priority than Gatehouse, which answers other requests at the same time. */
@@ -91,6 +91,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
   let owner: string | undefined;
   let running: Waiter | undefined;
   let isReady = false;
+  let readyAt = 0;
   /** The reason why the process is ended. */
   let ending: string | undefined;
   /** Requests without an answer. */
@@ -101,7 +102,8 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     child.ref();
     child.kill('SIGKILL');
   };
-  const time = createTimeLimits(stop, onChange);
+  const time = createTimeLimits(stop);
+  time.start();
   const send = (message: ToProcess): void => {
     // The process may have ended just now. Then `exit` reports its end.
     if (child.connected) child.send(message, () => {});
@@ -125,8 +127,10 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     }
   };
   const received = (message: FromProcess): void => {
+    if (ending !== undefined) return;
     if (message.type === 'ready') {
       isReady = true;
+      readyAt = performance.now();
       if (running) begin();
       else time.rest(UNUSED_MS);
       return onChange();
@@ -163,8 +167,8 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     get owner() {
       return owner;
     },
-    get isLong() {
-      return time.isLong;
+    get readyAt() {
+      return readyAt;
     },
     get state() {
       if (ending !== undefined) return 'stopping';
@@ -174,6 +178,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     run(waiter) {
       running = waiter;
       owner = waiter.owner;
+      if (!isReady) time.start();
       const gone = (): void => void (running === waiter && stop('its client went away'));
       waiter.signal.addEventListener('abort', gone, { once: true });
       begin();
@@ -181,10 +186,10 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
   };
 }
 
-/** The time limits of a process. One of start, computing and rest holds at a time. */
+/** The time limits of a process. At most one of start, computing and rest holds at a time. */
 interface TimeLimits {
-  /** Whether the program has run for LONG_MS. */
-  readonly isLong: boolean;
+  /** The process starts, for a program or in advance. */
+  start(): void;
   /** A program begins. */
   begin(): void;
   /** The program computes. */
@@ -196,12 +201,9 @@ interface TimeLimits {
   close(): void;
 }
 
-/** Creates the limits of a process that starts now. `onLong` is called when a program has run for LONG_MS. */
-function createTimeLimits(stop: (reason: string) => void, onLong: () => void): TimeLimits {
-  let isLong = false;
+function createTimeLimits(stop: (reason: string) => void): TimeLimits {
   let current: NodeJS.Timeout | undefined;
   let total: NodeJS.Timeout | undefined;
-  let long: NodeJS.Timeout | undefined;
   const limit = (delayMs: number, reason: string): void => {
     clearTimeout(current);
     current = setTimeout(stop, delayMs, reason);
@@ -209,30 +211,23 @@ function createTimeLimits(stop: (reason: string) => void, onLong: () => void): T
   const compute = (): void =>
     limit(COMPUTES_LIMIT_MS, `it computed for more than ${COMPUTES_LIMIT_MS / MINUTE} minutes`);
   const close = (): void => {
-    for (const timer of [current, total, long]) clearTimeout(timer);
+    clearTimeout(current);
+    clearTimeout(total);
   };
-  limit(START_LIMIT_MS, CANNOT_START);
   return {
-    get isLong() {
-      return isLong;
-    },
-    compute,
-    close,
+    start: () => limit(START_LIMIT_MS, CANNOT_START),
     begin() {
       compute();
       total = setTimeout(stop, TOTAL_LIMIT_MS, `it ran for more than ${TOTAL_LIMIT_MS / MINUTE} minutes`);
-      long = setTimeout(() => {
-        isLong = true;
-        onLong();
-      }, LONG_MS);
     },
+    compute,
     pause: () => clearTimeout(current),
     rest(delayMs) {
       close();
-      isLong = false;
       limit(delayMs, 'it was idle');
       current?.unref();
     },
+    close,
   };
 }
 

@@ -59,21 +59,24 @@ test.runIf(process.platform === 'linux')('a process that is killed fails its pro
 test.runIf(process.platform === 'linux')(
   'the first program takes the process that was prepared',
   async () => {
-    programs.prepare();
-    programs.prepare();
+    programs.prepare('ada');
+    programs.prepare('grace');
     const [prepared, ...others] = programProcesses();
     expect(others).toEqual([]);
     await run('return 1');
+    programs.prepare('ada');
     expect(programProcesses()).toEqual([prepared]);
   },
 );
 
 test.runIf(process.platform === 'linux')('short programs of a user share one process', async () => {
+  await programs.close();
+  programs = createPrograms({ patienceMs: 600_000 });
   await Promise.all(Array.from({ length: 5 }, () => run('return 1')));
   expect(programProcesses()).toHaveLength(1);
 });
 
-test('a second program of a user starts while the first one takes long', async () => {
+test('a second program of a user that waits for long gets a process of its own', async () => {
   const { promise: bothRun, resolve } = Promise.withResolvers<void>();
   let calls = 0;
   const answer: Answer = async (request) => {
@@ -153,6 +156,8 @@ test('a program that does not repeat its calls is refused in words', async () =>
 });
 
 test('a user without a process gets one while two others keep theirs busy', async () => {
+  await programs.close();
+  programs = createPrograms({ patienceMs: 0 });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const ended: string[] = [];
   const runOf = (owner: string, answer: Answer = nothing) =>

@@ -23,6 +23,7 @@ import { callTool } from './call-tool.ts';
 import { cursorOf, startOf } from './cursor.ts';
 import { newestOf } from './events.ts';
 import type { Connection, McpCall } from './mcp-call.ts';
+import { prepareProgram } from './program-run.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { Rendered } from './rendered.ts';
 import { isRemoteUri } from './remote-context.ts';
@@ -177,13 +178,10 @@ function viewerOf(scope: ToolScope): Viewer | undefined {
   return scope.inputs?.abilities.form ? 'asked' : 'unasked';
 }
 
-/**
- * Returns the cached bytes of the list, or a page when the list has several. Where the operator turned programs on, the first one
- * finds a process that is ready.
- */
+/** Returns the cached bytes of the list, or a page when the list has several. */
 async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
-  if (grant.live.server.codeMode === 'on') context.programs.prepare();
+  prepareProgram(scope);
   const several = await severalAccounts(context, grant);
   const { listBytes, tools } = visibility.of(grant.live, several, viewerOf(scope));
   const more = listed(await workflowTools.of(grant), grant);

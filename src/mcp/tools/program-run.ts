@@ -12,7 +12,7 @@ import {
 } from '../../programs/program-rows.ts';
 import { sourceOf } from '../../programs/program-source.ts';
 import { answerRequest, readEnd, refusalView, type ProgramState } from './program-calls.ts';
-import { ownerOf } from './grant.ts';
+import { ownerOf, type Grant } from './grant.ts';
 import { fitted, INLINE_BYTES } from './results.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -29,6 +29,11 @@ export function startProgram(scope: ToolScope, code: string): Promise<ProgramEnd
   const connectorIds = scope.visible.connectors.map(({ connector }) => connector.connectorId);
   const source = sourceOf(code, connectorIds);
   return advance(scope, { programId: newId('prog'), source, calls: [], questions: [] });
+}
+
+/** Starts a process for the first program of a user, where the operator turned programs on. */
+export function prepareProgram({ context, grant }: ToolScope): void {
+  if (grant.live.server.codeMode === 'on') context.programs.prepare(programOwner(grant));
 }
 
 /** Resumes a program that was claimed. @throws GatehouseError as startProgram() */
@@ -56,7 +61,6 @@ async function advance(
 ): Promise<ProgramEnd> {
   const { context, grant } = scope;
   const { programId, source } = from;
-  const { environment, serverId, userId = '' } = ownerOf(grant);
   const state: ProgramState = {
     programId,
     calls: [...from.calls],
@@ -72,7 +76,7 @@ async function advance(
     );
   try {
     const end = await context.programs.run({
-      owner: [environment, serverId, userId].join(' '),
+      owner: programOwner(grant),
       task: { source, now: context.clock.now(), state: from.state, answered: answer ? [answer.id] : [] },
       signal: scope.signal,
       answer: (request) => answerRequest(scope, state, request),
@@ -83,6 +87,12 @@ async function advance(
     if (!(error instanceof GatehouseError) || error.code === 'unavailable') throw error;
     throw withDetails(error, { programId, calls: state.calls });
   }
+}
+
+/** Returns the owner of programs: a user of a server. */
+function programOwner(grant: Grant): string {
+  const { environment, serverId, userId = '' } = ownerOf(grant);
+  return [environment, serverId, userId].join(' ');
 }
 
 /** Stores a program that waits for its user. */
