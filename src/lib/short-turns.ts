@@ -27,6 +27,8 @@ const TURN_MS = 10;
  */
 const PERIOD_MS = 80;
 const CONNECTIONS_MS = 70;
+/** After this time the work has no such pauses, so that a flood of connections cannot hold it for longer. */
+const FLOOD_MS = 1000;
 
 /**
  * Creates a queue for work of well below a millisecond, such as requests. Hundreds that arrive together would otherwise hold
@@ -62,10 +64,10 @@ export function createShortTurns(now: () => number = () => performance.now()): S
     return (turnStartedAt = now());
   };
   /** Long turns of other work could miss the rest of each period, so work begins once in a period at least. */
-  const connectionsFirst = () =>
-    arrivingSince !== undefined &&
-    (now() - arrivingSince) % PERIOD_MS < CONNECTIONS_MS &&
-    now() - begunAt < PERIOD_MS;
+  const connectionsFirst = () => {
+    const arriving = arrivingSince === undefined ? FLOOD_MS : now() - arrivingSince;
+    return arriving < FLOOD_MS && arriving % PERIOD_MS < CONNECTIONS_MS && now() - begunAt < PERIOD_MS;
+  };
 
   /** One of the waiting begins in each turn, because the others would begin before the turn ends. */
   const nextTurn = () => {

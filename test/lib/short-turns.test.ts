@@ -104,3 +104,18 @@ test('work begins once in a period though each turn is long and has a new connec
   }
   expect(begun).toBe(3);
 });
+
+test('a flood of connections holds the work back for a second at most', async () => {
+  let now = 0;
+  const turns = createShortTurns(() => now);
+  const arriveUntil = async (end: number) => {
+    for (; now < end; now += 5) {
+      turns.connectionArrived();
+      await nextTurn();
+    }
+  };
+  await arriveUntil(980);
+  expect(turns.begin(at('one'))).toBeInstanceOf(Promise);
+  await arriveUntil(1010);
+  expect(turns.begin(at('one'))).toBeUndefined();
+});
