@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 
-/** Creates the server of the SDK that answers all requests. Three of its parts cost too much, and are replaced. */
+/** Creates the server of the SDK that answers all requests, without three costs of the SDK. */
 export function createSdkServer(): Server {
   refuseWithout('result', JSONRPCResultResponseSchema);
   refuseWithout('error', JSONRPCErrorResponseSchema);
@@ -12,13 +12,16 @@ export function createSdkServer(): Server {
   return Object.assign(server, { _requestHandlerAbortControllers: new NoControllers() });
 }
 
+const REPLACED = new WeakSet<z.ZodType>();
+
 /**
  * Makes the schema of a response refuse objects without its member before a parse. The SDK tries the schemas of both kinds
- * of response on each request. A parse of zod that fails takes 3 µs, and its result stays in memory until a major garbage
- * collection. Once in a process is enough.
+ * of response on each request. A parse of zod that fails takes 2 µs, and its result stays in memory until a major garbage
+ * collection. All servers and clients of this process share the schemas.
  */
 function refuseWithout(member: string, schema: z.ZodType): void {
-  if (Object.hasOwn(schema, 'safeParse')) return;
+  if (REPLACED.has(schema)) return;
+  REPLACED.add(schema);
   const safeParse: z.ZodType['safeParse'] = schema.safeParse.bind(schema);
   Object.assign(schema, {
     safeParse: (value: unknown) =>
@@ -33,7 +36,10 @@ const NO_VALIDATOR = {
   },
 };
 
-/** Keeps none of the SDK's controllers, because `McpCall.signal` cancels a request. `lib/slots.ts` says what a Map costs. */
+/**
+ * Keeps none of the SDK's controllers, because `McpCall.signal` cancels a request. So a close of the server stops no answer.
+ * `lib/slots.ts` says what a Map costs.
+ */
 class NoControllers extends Map<string | number, AbortController> {
   override set(): this {
     return this;

@@ -123,7 +123,8 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       };
       const id = running.add({ call, answered, own: undefined });
       refused = false;
-      pipe.onmessage?.({ ...request, id });
+      // Params that are undefined would fail in a schema of the SDK, see sdk-server.ts.
+      pipe.onmessage?.({ params: {}, ...request, id });
       if (refused) answered(invalidParams(call, 'params._meta is not as MCP has it'));
     });
 
