@@ -70,11 +70,10 @@ export function answerInTurn(
   if (PROBES.has(visit.route)) return work();
   return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
     visit.traceId = span.traceId;
-    const turn = requestTurns.begin(() => ({
+    await requestTurns.begin(() => ({
       address: clientAddress(req, config.trustedProxies),
       caller: req.headers.authorization ?? req.url ?? '',
     }));
-    if (turn) await turn;
     if (res.destroyed) res.statusCode = CLIENT_WENT_AWAY;
     else await work();
     const { statusCode: status } = res;

@@ -1,11 +1,11 @@
 import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import type { Base } from '../../base.ts';
+import type { Connected } from '../../credentials/memory.ts';
 import { loadOnce } from '../../lib/memo.ts';
 import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
-import type { Connected } from '../../credentials/memory.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
 import { namedApps, type App } from './named-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';

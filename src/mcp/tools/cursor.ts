@@ -23,7 +23,7 @@ export async function pageAt<T>(
   scope: CursorScope,
   { list, all, cursor, size }: { list: string; all: readonly T[]; cursor: string | undefined; size: number },
 ): Promise<{ page: readonly T[]; nextCursor: string | undefined }> {
-  const start = cursor === undefined ? 0 : await startOf(scope, list, cursor);
+  const start = await startOf(scope, list, cursor);
   const end = start + size;
   const nextCursor = end < all.length ? await cursorOf(scope, list, end) : undefined;
   return { page: all.slice(start, end), nextCursor };

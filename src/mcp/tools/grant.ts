@@ -1,7 +1,7 @@
 import type { Base } from '../../base.ts';
 import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { subjectOf, userOfRequest } from '../../identity/visit.ts';
+import { userOfRequest } from '../../identity/visit.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { assertEnabled, assertServesUser } from '../../servers/access.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
@@ -87,11 +87,7 @@ async function userOf(
   if (token && token.environment !== server.environment) {
     throw new GatehouseError('forbidden', 'x-svc-user-token is for another environment than this server.');
   }
-  const callers = [caller, token];
-  const userId =
-    named === undefined
-      ? subjectOf(callers, named)
-      : await namedUser(context, server.environment, { callers, named });
+  const userId = await namedUser(context, server.environment, { callers: [caller, token], named });
   if (userId !== undefined) return userId;
   if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
   throw new GatehouseError(
