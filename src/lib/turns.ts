@@ -3,16 +3,14 @@ export interface Turns<T> {
   readonly size: number;
   /** Returns the number of waiting items of an owner. */
   sizeOf(owner: string): number;
-  /** Returns the item of an owner that waits longest. */
-  first(owner: string): T | undefined;
   add(owner: string, item: T): void;
-  /** Returns the next item of an owner that may be served, or undefined. The other owners keep their places. */
-  take(mayServe?: (owner: string) => boolean): T | undefined;
+  /** Returns the next item that may be served, or undefined. Owners whose first item may not be served keep their places. */
+  take(mayServe?: (first: T) => boolean): T | undefined;
   /** Returns whether the item waited. */
   remove(owner: string, item: T): boolean;
 }
 
-export function createTurns<T>(): Turns<T> {
+export function createTurns<T extends {}>(): Turns<T> {
   /** Owners with waiting items, in the order of their turns. */
   const waiting = new Map<string, T[]>();
   let size = 0;
@@ -21,7 +19,6 @@ export function createTurns<T>(): Turns<T> {
       return size;
     },
     sizeOf: (owner) => waiting.get(owner)?.length ?? 0,
-    first: (owner) => waiting.get(owner)?.[0],
     add(owner, item) {
       size += 1;
       const items = waiting.get(owner);
@@ -30,8 +27,9 @@ export function createTurns<T>(): Turns<T> {
     },
     take(mayServe = () => true) {
       for (const [owner, items] of waiting) {
-        if (!mayServe(owner)) continue;
-        const item = items.shift();
+        const [item] = items;
+        if (item === undefined || !mayServe(item)) continue;
+        items.shift();
         waiting.delete(owner);
         if (items.length > 0) waiting.set(owner, items);
         size -= 1;

@@ -25,7 +25,7 @@ export interface Programs {
 const MAX_PROCESSES = 4;
 /** Processes of one owner. It is fewer than MAX_PROCESSES, so that other owners get some. */
 const MAX_OF_OWNER = 2;
-/** A program that waits for this long for a process that is ready may start a second one. The start of one takes less. */
+/** A program that waits for this long for the ready process of its owner may start a second one. A start takes less. */
 const PATIENCE_MS = SECOND;
 const MAX_WAITING = 100;
 const MAX_WAITING_OF_OWNER = 20;
@@ -74,14 +74,14 @@ export function createPrograms(options: Options = {}): Programs {
   const unused = (): Worker | undefined =>
     [...workers].find(({ owner, state }) => owner === undefined && state !== 'stopping');
 
-  /** Returns whether a program of this owner can run now. If not, it may end a free process of another owner. */
-  const makeRoom = (owner: string): boolean => {
+  /** Returns whether this program can run now. If not, it may end a free process of another owner. */
+  const makeRoom = ({ owner, since }: Waiter): boolean => {
     const own = ownOf(owner);
     if (own.some(isFree)) return true;
+    if (own.length >= MAX_OF_OWNER) return false;
     // Short programs wait for the first process of their owner, because the start of a second one takes longer.
-    if (own.length >= MAX_OF_OWNER || own.some(({ state }) => state === 'starting')) return false;
-    const from = Math.max(queue.first(owner)?.since ?? Infinity, ...own.map(({ readyAt }) => readyAt));
-    if (own.length > 0 && performance.now() - from < patienceMs) return false;
+    const waitsSince = Math.max(since, ...own.map(({ readyAt }) => readyAt));
+    if (own.length > 0 && performance.now() - waitsSince < patienceMs) return false;
     if (unused() || workers.size < MAX_PROCESSES) return true;
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return false;

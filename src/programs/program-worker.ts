@@ -36,9 +36,9 @@ export interface Waiter extends ProgramRun {
 export interface Worker {
   /** The owner of its programs; undefined before its first one. */
   readonly owner: string | undefined;
-  /** `starting` or `busy` with a program, `free` for one (perhaps before it has started), or `stopping`. */
-  readonly state: 'starting' | 'free' | 'busy' | 'stopping';
-  /** When it was ready for programs, ms of performance.now(); 0 before. */
+  /** `busy` with a program or `free` for one, perhaps before it has started, or `stopping`. */
+  readonly state: 'free' | 'busy' | 'stopping';
+  /** When it was ready for programs, ms of performance.now(); Infinity before. */
   readonly readyAt: number;
   /** Runs a program in a free process, as soon as the process has started. */
   run(waiter: Waiter): void;
@@ -90,8 +90,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
   const child = startConfined(program, PROCESS);
   let owner: string | undefined;
   let running: Waiter | undefined;
-  let isReady = false;
-  let readyAt = 0;
+  let readyAt = Infinity;
   /** The reason why the process is ended. */
   let ending: string | undefined;
   /** Requests without an answer. */
@@ -102,6 +101,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     child.ref();
     child.kill('SIGKILL');
   };
+  const isReady = (): boolean => readyAt < Infinity;
   const time = createTimeLimits(stop);
   time.start();
   const send = (message: ToProcess): void => {
@@ -109,7 +109,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     if (child.connected) child.send(message, () => {});
   };
   const begin = (): void => {
-    if (!running || !isReady) return;
+    if (!running || !isReady()) return;
     time.begin();
     send({ type: 'run', cpuSeconds, ...running.task });
   };
@@ -129,7 +129,6 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
   const received = (message: FromProcess): void => {
     if (ending !== undefined) return;
     if (message.type === 'ready') {
-      isReady = true;
       readyAt = performance.now();
       if (running) begin();
       else time.rest(UNUSED_MS);
@@ -155,7 +154,7 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     else stop('its process sent what it must not send');
   });
   const ended = (): void => {
-    ending ??= isReady ? `it takes more than ${LIMITS.memoryMib} MiB of memory` : CANNOT_START;
+    ending ??= isReady() ? `it takes more than ${LIMITS.memoryMib} MiB of memory` : CANNOT_START;
     time.close();
     running?.reject(programFailed(ending));
     running = undefined;
@@ -172,13 +171,12 @@ export function startWorker({ program, cpuSeconds, onChange, onEnd }: Start): Wo
     },
     get state() {
       if (ending !== undefined) return 'stopping';
-      if (!running) return 'free';
-      return isReady ? 'busy' : 'starting';
+      return running ? 'busy' : 'free';
     },
     run(waiter) {
       running = waiter;
       owner = waiter.owner;
-      if (!isReady) time.start();
+      if (!isReady()) time.start();
       const gone = (): void => void (running === waiter && stop('its client went away'));
       waiter.signal.addEventListener('abort', gone, { once: true });
       begin();
