@@ -27,7 +27,7 @@ const TURN_MS = 10;
  */
 const PERIOD_MS = 80;
 const CONNECTIONS_MS = 70;
-/** After this time the work has no such pauses, so that a flood of connections cannot hold it for longer. */
+/** The longest time in which connections come first, so that a flood of them cannot hold the work. */
 const FLOOD_MS = 1000;
 
 /**
@@ -65,7 +65,8 @@ export function createShortTurns(now: () => number = () => performance.now()): S
   };
   /** Long turns of other work could miss the rest of each period, so work begins once in a period at least. */
   const connectionsFirst = () => {
-    const arriving = arrivingSince === undefined ? FLOOD_MS : now() - arrivingSince;
+    if (arrivingSince === undefined) return false;
+    const arriving = now() - arrivingSince;
     return arriving < FLOOD_MS && arriving % PERIOD_MS < CONNECTIONS_MS && now() - begunAt < PERIOD_MS;
   };
 
