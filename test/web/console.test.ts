@@ -92,6 +92,25 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await page.context().close();
   });
 
+  test('a filter does not undo a link that is followed while it is typed', async () => {
+    const page = await open('/users');
+    const link = page.getByRole('link', { name: 'ada', exact: true });
+    await link.waitFor();
+    await page.clock.install();
+    const release = Promise.withResolvers<void>();
+    await page.route(/one-user/, (route) => release.promise.then(() => route.continue()));
+    await page.getByRole('textbox', { name: 'Part of a username, or a user id' }).fill('ad');
+    const nextPage = page.waitForRequest(/one-user/);
+    await link.click();
+    await nextPage;
+    // The filter takes effect after a pause, which ends here before the next page is shown.
+    await page.clock.runFor(5000);
+    release.resolve();
+    await page.getByRole('heading', { level: 1, name: 'ada' }).waitFor();
+    expect(page.url()).toContain(`/users/${userId}`);
+    await page.context().close();
+  });
+
   test('a sign-out forgets the session', async () => {
     const page = await open('/');
     await page.getByRole('button', { name: 'Signed in with the key development' }).click();

@@ -1,12 +1,17 @@
-import { useSearchParams } from 'react-router';
+import { useHref, useLocation, useSearchParams } from 'react-router';
 
-/** Returns the filters in the address, and a function that changes some of them and begins at the first page. */
+/**
+ * Returns the filters in the address, and a function that changes some of them and begins at the first page. The
+ * function does nothing once a link was followed: the address is then the next page's, which may still be loading.
+ */
 export function useFilters<Name extends string>(
   names: readonly Name[],
 ): [Record<Name, string>, (changes: Partial<Record<Name, string>>) => void] {
   const [params, setParams] = useSearchParams();
+  const shown = useHref(useLocation().pathname);
   const entries = names.map((name) => [name, params.get(name) ?? '']);
   const change = (changes: Partial<Record<Name, string>>) => {
+    if (window.location.pathname !== shown) return;
     const next = addressParams();
     next.delete('after');
     for (const name of names) {
