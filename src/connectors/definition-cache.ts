@@ -52,7 +52,15 @@ export function readCached(path: string): CachedDefinition[] | undefined {
 /** Returns the text of a file that readCached() reads. */
 export function cachedText(definitions: readonly CachedDefinition[]): string {
   const heads = JSON.stringify(definitions.map(({ head }) => head));
-  return [heads, ...definitions.map(({ text }) => text())].map((line) => `${line}\n`).join('');
+  return [heads, ...definitions.map(({ text }) => text())].map((line) => `${asciiJson(line)}\n`).join('');
+}
+
+/** Escapes characters beyond ASCII, because a single one would double the memory of the whole text and the time to read it. */
+function asciiJson(json: string): string {
+  return json.replaceAll(
+    /[\u0080-\uFFFF]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Caches checked definitions. A folder that cannot be written only costs time at the next start. */
