@@ -7,6 +7,8 @@ import { listPackageFolder, readPackageFile } from '../package.ts';
 
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
+/** The name of a file of the build that ends with a hash of its text, as most of them have. */
+const HASHED = /-[\w-]{8}\.js$/;
 
 /** Returns the paths of the code that checks connector files, in a checkout and in the build. */
 function checkerFiles(): string[] {
@@ -27,7 +29,11 @@ export function checkerState(): string {
   return stateOfFolder(OWN_FOLDER);
 }
 
-const stateOfFolder = memoByText(1, () => checkerFiles().map(fileState).join(''));
+const stateOfFolder = memoByText(1, () =>
+  checkerFiles()
+    .map((path) => (HASHED.test(path) ? `${path}\n` : fileState(path)))
+    .join(''),
+);
 
 /**
  * Returns a hash of that code: equal on all machines that run one release. A definition that other code checked may
