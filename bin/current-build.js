@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
+
+const { existsSync, readdirSync, statSync } = module.createRequire(import.meta.url)('node:fs');
 
 const pathOf = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 

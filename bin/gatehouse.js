@@ -1,28 +1,32 @@
 #!/usr/bin/env node
 // Plain JavaScript without newer imports: an older Node.js can run this file and start the Node.js that Gatehouse
 // installed.
-import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuildCurrent } from './current-build.js';
-import { findPinnedNode, runWith } from './pinned-node.js';
 
+// An import statement of node:fs reads all its members, and that loads its streams too.
+const { existsSync } = module.createRequire(import.meta.url)('node:fs');
 const NEEDED = [22, 19];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-const pinned = isOld() ? findPinnedNode() : undefined;
-if (pinned) runWith(pinned, fileURLToPath(import.meta.url));
-else if (isOld()) {
+if (isOld()) await startPinned();
+else await start();
+
+function isOld() {
+  return major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1]);
+}
+
+async function startPinned() {
+  const { findPinnedNode, runWith } = await import('./pinned-node.js');
+  const pinned = findPinnedNode();
+  if (pinned) return runWith(pinned, fileURLToPath(import.meta.url));
   console.error(
     `gatehouse: needs Node.js ${NEEDED.join('.')} or newer, and this is ${process.versions.node} (${process.execPath}).\n` +
       'gatehouse: Install it from https://nodejs.org. In a checkout, npm ci installs one that is found here.',
   );
   process.exitCode = 1;
-} else await start();
-
-function isOld() {
-  return major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1]);
 }
 
 async function start() {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import type { AddressGuard } from './addresses.ts';
 import { BlockedAddress } from './outbound-errors.ts';
@@ -35,10 +35,10 @@ export interface Agents {
 
 export function createAgents(options: AgentOptions): Agents {
   const { guard, lookup, egressProxy } = options;
-  const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
+  const ownCa = options.caFile ? readFileSync(options.caFile, 'utf8') : undefined;
   let secureContext: SecureContext | undefined;
   /** One context for all connections, because making it reads every root certificate. */
-  const tls = () => ({ secureContext: (secureContext ??= createSecureContext(ca ? { ca } : {})) });
+  const tls = () => ({ secureContext: (secureContext ??= createContext(ownCa)) });
   const agents = new Map<Kind, Dispatcher>();
   return {
     existing: (kind) => agents.get(kind),
@@ -75,6 +75,12 @@ export function createAgents(options: AgentOptions): Agents {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
     },
   };
+}
+
+function createContext(ownCa: string | undefined): SecureContext {
+  // It is loaded here, because a start does not need it.
+  const { createSecureContext, rootCertificates } = process.getBuiltinModule('node:tls');
+  return createSecureContext(ownCa === undefined ? {} : { ca: [...rootCertificates, ownCa] });
 }
 
 /**

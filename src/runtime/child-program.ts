@@ -1,4 +1,4 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
@@ -84,6 +84,8 @@ function spawned(
   program: URL,
   { execArgv, serialization = 'json', nodeOptions }: Omit<Start, 'nice'>,
 ): ChildProcess {
+  // It is loaded here, because a start needs no other process.
+  const { fork, spawn } = process.getBuiltinModule('node:child_process');
   const env = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
   const path = fileURLToPath(program);
   if (path.endsWith('.ts'))
