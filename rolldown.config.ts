@@ -15,6 +15,7 @@ import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildDocs } from './src/docs/site.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
+import { BUILT_IN_BY_NAME } from './src/mcp/tools/tools.ts';
 import { PHRASE_TERMS_FILE, phraseTermsText } from './src/mcp/tools/phrase-terms.ts';
 
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
@@ -47,6 +48,8 @@ const service = defineConfig({
     packagesOfRequire(),
     thriftyBuiltIns(),
     sdkWithoutAjv(),
+    withoutUnused(),
+    toolSchemas(),
     web(),
     docs(),
     definitions('data/connectors'),
@@ -190,6 +193,60 @@ function sdkWithoutAjv(): Plugin {
         return 'export class AjvJsonSchemaValidator {}';
       if (!id.endsWith('/@modelcontextprotocol/client/dist/shimsNode.mjs')) return null;
       return 'export const CORS_IS_POSSIBLE = false;\nexport class DefaultJsonSchemaValidator {}';
+    },
+  };
+}
+
+/**
+ * Leaves out what packages load at each start and we do not use: modules of Node.js for threads, other processes and
+ * assertions, and the limiters of other stores.
+ */
+function withoutUnused(): Plugin {
+  const REPLACED: Record<string, [line: string, by: string]> = {
+    '/pino/lib/tools.js': ["const { isMainThread } = require('worker_threads')", 'const isMainThread = true'],
+    '/sonic-boom/index.js': [
+      "const assert = require('assert')",
+      'function assert (ok, message) { if (!ok) throw new Error(message) }',
+    ],
+    '/commander/lib/command.js': [
+      "import childProcess from 'node:child_process';",
+      'const childProcess = undefined;',
+    ],
+  };
+  const FILES: Record<string, string> = {
+    '/pino/lib/transport.js':
+      "module.exports = () => { throw new Error('This build of pino has no transports') }",
+    '/rate-limiter-flexible/index.js': `module.exports = {
+      RateLimiterMemory: require('./lib/RateLimiterMemory'),
+      RateLimiterRes: require('./lib/RateLimiterRes'),
+    }`,
+  };
+  const entryFor = <T>(entries: Record<string, T>, id: string): T | undefined =>
+    Object.entries(entries).find(([file]) => id.endsWith(file))?.[1];
+  return {
+    name: 'without-unused',
+    load: (id) => entryFor(FILES, id) ?? null,
+    transform(code, id) {
+      const [line, by] = entryFor(REPLACED, id) ?? [];
+      if (line === undefined || by === undefined) return null;
+      if (!code.includes(line)) throw new Error(`${id} has changed. It had this line: ${line}`);
+      return { code: code.replace(line, by), map: null };
+    },
+  };
+}
+
+/** Puts in the JSON Schemas of the built-in tools. */
+function toolSchemas(): Plugin {
+  return {
+    name: 'tool-schemas',
+    load(id) {
+      if (!id.endsWith('/src/mcp/tools/ready-schemas.ts')) return null;
+      const all = [...BUILT_IN_BY_NAME].map(([name, { definition }]) => [name, definition.inputSchema]);
+      const text = JSON.stringify(JSON.stringify(Object.fromEntries(all)));
+      return {
+        code: `let all;\nexport const readySchemas = () => (all ??= JSON.parse(${text}));`,
+        moduleType: 'js',
+      };
     },
   };
 }

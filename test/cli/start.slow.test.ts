@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { newApiKey } from '../../src/crypto/tokens.ts';
+import { BUILT_IN_BY_NAME } from '../../src/mcp/tools/tools.ts';
 import { openStore } from '../../src/store/open-database.ts';
 import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
 const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) });
+const answerSchema = z.object({
+  result: z.object({ tools: z.array(z.object({ name: z.string(), inputSchema: z.unknown() })) }),
+});
 const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
 
 test('the first start writes keys and demonstration to a file, and logs only its path', async () => {
@@ -40,6 +44,16 @@ test('the access URL of the first start lists tools that reach the sandbox', asy
   expect(list).toContain('"sandbox_list_orders"');
   const call = await rpc(url, 'tools/call', { name: 'sandbox_list_customers', arguments: { limit: 2 } });
   expect(call).toContain('cus_1001');
+});
+
+test('the program lists its own tools with the schemas that the sources compute', async () => {
+  using home = tempHome();
+  await using _ = await startCli(cliEnv(home.path));
+  const answer = answerSchema.parse(JSON.parse(await rpc(await accessUrl(home.path), 'tools/list', {})));
+  const listed = answer.result.tools.filter(({ name }) => name.endsWith('_svc'));
+  expect(listed.map(({ name }) => name)).toContain('execute_action_svc');
+  for (const { name, inputSchema } of listed)
+    expect(inputSchema).toEqual(BUILT_IN_BY_NAME.get(name)?.definition.inputSchema);
 });
 
 test('the Claude Desktop settings of the first start run a server over stdio', async () => {

@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { memoByObject } from '../../lib/memo.ts';
 import { faultsOf } from './argument-faults.ts';
 import { readArguments } from './action-call.ts';
+import { readySchemas } from './ready-schemas.ts';
 import type { Sizing } from './sizing.ts';
 import { sparseHints, type Hints, type ToolDefinition } from './tool-definition.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
@@ -36,7 +37,7 @@ export function tool<S extends z.ZodType>(spec: {
       title: spec.title,
       description: spec.description,
       get inputSchema(): ToolDefinition['inputSchema'] {
-        return schemaOf(spec.input);
+        return schemaOf(spec);
       },
       annotations: sparseHints(spec.hints),
     },
@@ -48,7 +49,7 @@ export function tool<S extends z.ZodType>(spec: {
       if (!parsed.success) {
         args = readArguments(scope, given);
         if (isJsonObject(args)) {
-          const read = forgiven(schemaOf(spec.input), args);
+          const read = forgiven(schemaOf(spec), args);
           scope.corrections.push(...read.corrections);
           args = spec.repair ? spec.repair(scope, read.input) : read.input;
         }
@@ -58,7 +59,7 @@ export function tool<S extends z.ZodType>(spec: {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
-      const inputSchema = schemaOf(spec.input);
+      const inputSchema = schemaOf(spec);
       const faults = faultsOf(parsed.error.issues, { args, schema: inputSchema });
       const objects = isJsonObject(args) ? args : {};
       const proposed = faults.map(({ field, rule }) => ({
@@ -73,10 +74,14 @@ export function tool<S extends z.ZodType>(spec: {
 }
 
 /** Returns the JSON Schema of a tool's input. It is computed at its first use, because a start needs few of them. */
-const schemaOf = memoByObject((input: z.ZodType): ToolDefinition['inputSchema'] => {
-  const schema = z.toJSONSchema(input, { io: 'input', target: 'draft-2020-12', override: asPlainObject });
-  return { ...modelSchema(schema, 'input'), type: 'object' };
-});
+const schemaOf = memoByObject(
+  ({ name, input }: { name: string; input: z.ZodType }): ToolDefinition['inputSchema'] => {
+    const ready = readySchemas()[name];
+    if (ready) return ready;
+    const schema = z.toJSONSchema(input, { io: 'input', target: 'draft-2020-12', override: asPlainObject });
+    return { ...modelSchema(schema, 'input'), type: 'object' };
+  },
+);
 
 /** Reduces the schema of a record of any values to a plain object. */
 function asPlainObject({
