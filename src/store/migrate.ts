@@ -19,8 +19,6 @@ export class SchemaError extends Error {
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
-  // Most starts find the work done. They need no lock, and write nothing.
-  if ((await isMigrated(store.db)) && (await schemaVersion(store.db)) === MIGRATIONS.length) return [];
   return store.noTimeout(() => store.db.transaction().execute((tx) => migrateWithin(tx, { now })));
 }
 
