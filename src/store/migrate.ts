@@ -15,7 +15,8 @@ export class SchemaError extends Error {
 /**
  * Brings the schema to this release's version and returns the names of the migrations that ran. They run in one
  * transaction under a lock. When two processes start at once, one migrates and the other finds the work done. A crash
- * in the middle leaves the old version.
+ * in the middle leaves the old version. The commit syncs a SQLite file also where nothing was to do, which puts
+ * on the disk what an ended process had committed but not yet synced.
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
