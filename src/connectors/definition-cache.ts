@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { asciiJson } from '../lib/json.ts';
 import { checkerState, fileState } from './checker.ts';
 import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
@@ -49,18 +50,13 @@ export function readCached(path: string): CachedDefinition[] | undefined {
   }
 }
 
-/** Returns the text of a file that readCached() reads. */
+/**
+ * Returns the text of a file that readCached() reads. It is ASCII, because a single other character would double the
+ * memory of the text and the time to read it.
+ */
 export function cachedText(definitions: readonly CachedDefinition[]): string {
   const heads = JSON.stringify(definitions.map(({ head }) => head));
   return [heads, ...definitions.map(({ text }) => text())].map((line) => `${asciiJson(line)}\n`).join('');
-}
-
-/** Escapes characters beyond ASCII, because a single one would double the memory of the whole text and the time to read it. */
-function asciiJson(json: string): string {
-  return json.replaceAll(
-    /[\u0080-\uFFFF]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 /** Caches checked definitions. A folder that cannot be written only costs time at the next start. */

@@ -58,6 +58,14 @@ function dropProto(value: Json): Json {
   );
 }
 
+/** Returns JSON text with escapes for all characters beyond ASCII, as headers and one-byte strings need it. */
+export function asciiJson(text: string): string {
+  return text.replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Returns JSON text with object members in sorted order. Equal values give equal text, for hashes and keys. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -3,7 +3,7 @@ import { capturedOf } from '../connectors/captured.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
+import { asciiJson, type Json, type JsonObject } from '../lib/json.ts';
 import { isStreamed, type SentBody } from '../lib/outbound-dispatch.ts';
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { memoByText } from '../lib/memo.ts';
@@ -356,14 +356,6 @@ function addHeader(
 
 function headerText({ style }: Parameter, given: Json): string {
   if (typeof given === 'string') return given;
-  if (style !== 'comma' || !Array.isArray(given)) return asciiJson(given);
-  return given.map((one) => (typeof one === 'string' ? one : asciiJson(one))).join(',');
-}
-
-/** Returns JSON that a header can carry. */
-function asciiJson(value: Json): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  if (style !== 'comma' || !Array.isArray(given)) return asciiJson(JSON.stringify(given));
+  return given.map((one) => (typeof one === 'string' ? one : asciiJson(JSON.stringify(one)))).join(',');
 }
