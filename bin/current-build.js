@@ -1,12 +1,11 @@
-import module from 'node:module';
 import { fileURLToPath } from 'node:url';
-
-const { existsSync, readdirSync, statSync } = module.createRequire(import.meta.url)('node:fs');
 
 const pathOf = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 /** Returns whether dist exists and, in a checkout, no source or package is newer than it. */
 export function isBuildCurrent() {
+  // Not by an import statement, see gatehouse.js.
+  const { existsSync, readdirSync, statSync } = process.getBuiltinModule('node:fs');
   const built = pathOf('dist/main.js');
   if (!existsSync(built)) return false;
   if (!existsSync(pathOf('.git'))) return true;

@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuildCurrent } from './current-build.js';
 
-// An import statement of node:fs reads all its members, and that loads its streams too.
-const { existsSync } = module.createRequire(import.meta.url)('node:fs');
 const NEEDED = [22, 19];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (isOld()) await startPinned();
@@ -37,6 +35,8 @@ async function start() {
   // Compiled code is cached between starts, which halves the time to the first answer. The cache is in our own
   // folder, if it exists: everyone who can write to the shared temporary folder could decide what runs.
   process.umask(0o077);
+  // An import statement of node:fs would read all its members, and so load its streams.
+  const { existsSync } = process.getBuiltinModule('node:fs');
   const home = process.env.GATEHOUSE_HOME || join(homedir(), '.gatehouse');
   if (existsSync(home)) {
     module.enableCompileCache(join(home, 'cache', 'code'));
