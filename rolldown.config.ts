@@ -15,8 +15,8 @@ import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildDocs } from './src/docs/site.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
-import { BUILT_IN_BY_NAME } from './src/mcp/tools/tools.ts';
 import { PHRASE_TERMS_FILE, phraseTermsText } from './src/mcp/tools/phrase-terms.ts';
+import { BUILT_IN_BY_NAME } from './src/mcp/tools/tools.ts';
 
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */
 const external = ['better-sqlite3'];
@@ -47,7 +47,6 @@ const service = defineConfig({
   plugins: [
     packagesOfRequire(),
     thriftyBuiltIns(),
-    sdkWithoutAjv(),
     withoutUnused(),
     toolSchemas(),
     web(),
@@ -184,22 +183,10 @@ function thriftyBuiltIns(): Plugin {
   };
 }
 
-/** Leaves out the default validators of the SDKs: their Ajv takes a tenth of the time that an SDK takes to load. */
-function sdkWithoutAjv(): Plugin {
-  return {
-    name: 'sdk-without-ajv',
-    load(id) {
-      if (id.endsWith('/sdk/dist/esm/validation/ajv-provider.js'))
-        return 'export class AjvJsonSchemaValidator {}';
-      if (!id.endsWith('/@modelcontextprotocol/client/dist/shimsNode.mjs')) return null;
-      return 'export const CORS_IS_POSSIBLE = false;\nexport class DefaultJsonSchemaValidator {}';
-    },
-  };
-}
-
 /**
- * Leaves out what packages load at each start and we do not use: modules of Node.js for threads, other processes and
- * assertions, and the limiters of other stores.
+ * Leaves out what packages load at each start and we do not use: the default validators of the SDKs, whose Ajv takes a tenth of
+ * the time that an SDK takes to load, modules of Node.js for threads, other processes and assertions, and the limiters of other
+ * stores.
  */
 function withoutUnused(): Plugin {
   const REPLACED: Record<string, [line: string, by: string]> = {
@@ -214,6 +201,9 @@ function withoutUnused(): Plugin {
     ],
   };
   const FILES: Record<string, string> = {
+    '/sdk/dist/esm/validation/ajv-provider.js': 'export class AjvJsonSchemaValidator {}',
+    '/@modelcontextprotocol/client/dist/shimsNode.mjs':
+      'export const CORS_IS_POSSIBLE = false;\nexport class DefaultJsonSchemaValidator {}',
     '/pino/lib/transport.js':
       "module.exports = () => { throw new Error('This build of pino has no transports') }",
     '/rate-limiter-flexible/index.js': `module.exports = {
