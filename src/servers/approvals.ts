@@ -66,14 +66,14 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
     .executeTakeFirst();
   if (any) return;
   const rows: Row[] = [];
-  for (const connector of catalog.connectors(environment)) {
+  for await (const connector of withPauses(catalog.connectors(environment))) {
     const { connectorId, fingerprint } = connector;
     const definitions = await definitionsOf(connector);
     rows.push(rowOf(environment, connectorId, { definitions, fingerprint, now: clock.now() }));
   }
   // One transaction, because half a baseline would report the other half as changes.
   await db.transaction().execute(async (tx) => {
-    for (const row of rows)
+    for await (const row of withPauses(rows))
       await tx
         .insertInto('approved_definitions')
         .values(row)
