@@ -6,6 +6,7 @@ import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
 import { loadOnce } from './lib/memo.ts';
+import { serveProbesFirst } from './lib/probes-first.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
@@ -40,9 +41,9 @@ export async function listen(context: OpenContext): Promise<App> {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
     else rest(req, res);
   });
+  serveProbesFirst(server, context.requestTurns);
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
-    context.requestTurns.connectionArrived();
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
   });
@@ -139,7 +140,10 @@ function addressOf(server: Server): AddressInfo {
 }
 
 async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
-  const force = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  // Connections that node:http does not have yet are among them.
+  const force = setTimeout(() => {
+    for (const socket of connections) socket.destroy();
+  }, DRAIN_MS);
   // A connection whose request ends during the drain stays open, but further requests on it would be rejected.
   const sweep = setInterval(() => {
     server.closeIdleConnections();

@@ -5,6 +5,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { PROBES } from '../lib/probes-first.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller } from './caller.ts';
@@ -48,12 +49,6 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
   };
 }
 
-/**
- * Routes of probes and scrapers. They wait for no turn, because a late answer counts as a failure. Their traces would
- * only fill a collector.
- */
-const PROBES = new Set(['/health', '/ready', '/metrics']);
-
 /** The status of a request whose client went away, as nginx logs it. */
 const CLIENT_WENT_AWAY = 499;
 
@@ -67,6 +62,7 @@ export function answerInTurn(
   work: () => Promise<void>,
 ): Promise<void> {
   const { method = '' } = req;
+  // Traces of probes would only fill a collector.
   if (PROBES.has(visit.route)) return work();
   return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
     visit.traceId = span.traceId;
