@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { OpenContext } from './context.ts';
 import { startPresence } from './connect/presence.ts';
@@ -6,7 +6,7 @@ import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
 import { loadOnce } from './lib/memo.ts';
-import { serveProbesFirst } from './lib/probes-first.ts';
+import { takeConnectionsInTurn, turnOf } from './lib/request-turns.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
@@ -28,6 +28,11 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** Notes when it arrived, because it may wait for its turn. */
+class TimedRequest extends IncomingMessage {
+  readonly arrivedAt = performance.now();
+}
+
 /**
  * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST.
  * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be opened.
@@ -37,11 +42,17 @@ export async function listen(context: OpenContext): Promise<App> {
   const mcp = await createMcpHandler(context);
   const rest = restOf(context, mcp);
 
-  const server = createServer((req, res) => {
+  const serve: RequestListener = (req, res) => {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
     else rest(req, res);
+  };
+  const turns = context.requestTurns;
+  const server = createServer({ IncomingMessage: TimedRequest }, (req, res) => {
+    const turn = turnOf(req, { turns, trustedProxies: config.trustedProxies });
+    if (turn) void turn.then(() => serve(req, res));
+    else serve(req, res);
   });
-  serveProbesFirst(server, context.requestTurns);
+  takeConnectionsInTurn(server, turns);
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
     connections.add(socket);

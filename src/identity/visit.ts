@@ -5,7 +5,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { PROBES } from '../lib/probes-first.ts';
+import { isProbe } from '../lib/request-turns.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller } from './caller.ts';
@@ -13,6 +13,12 @@ import type { Context } from './context.ts';
 import { findUser, userNotFound } from './users.ts';
 
 /* The rules that admit a request, the same for REST and MCP: its user, its page, its refusals, its log line. */
+
+/** A request that may have waited for its turn. */
+type Timed = IncomingMessage & {
+  /** When it arrived, ms of performance.now(). */
+  readonly arrivedAt?: number;
+};
 
 /** A request under way. */
 export interface Visit {
@@ -25,8 +31,8 @@ export interface Visit {
   traceId?: string | undefined;
 }
 
-export function openVisit(route: string): Visit {
-  return { requestId: randomUUID(), startedAt: performance.now(), route };
+export function openVisit(route: string, { arrivedAt }: Timed): Visit {
+  return { requestId: randomUUID(), startedAt: arrivedAt ?? performance.now(), route };
 }
 
 /** Facts that only MCP requests have. */
@@ -53,23 +59,20 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
 const CLIENT_WENT_AWAY = 499;
 
 /**
- * Answers a request in its turn, and in a span that continues the trace of its headers. A caller is known by its token, or else
- * by its URL. Nothing is done for a client that went away before its turn.
+ * Answers a request in a span that continues the trace of its headers. Nothing is done for a client that went away before
+ * its turn.
  */
-export function answerInTurn(
-  { config, telemetry, requestTurns }: Pick<Base, 'config' | 'telemetry' | 'requestTurns'>,
+export function answerInSpan(
+  { telemetry }: Pick<Base, 'telemetry'>,
   { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
   work: () => Promise<void>,
 ): Promise<void> {
   const { method = '' } = req;
   // Traces of probes would only fill a collector.
-  if (PROBES.has(visit.route)) return work();
-  return telemetry.span({ name: method, kind: 'server', parent: req.headers }, async (span) => {
+  if (isProbe(visit.route)) return work();
+  const { startedAt } = visit;
+  return telemetry.span({ name: method, kind: 'server', parent: req.headers, startedAt }, async (span) => {
     visit.traceId = span.traceId;
-    await requestTurns.begin(() => ({
-      address: clientAddress(req, config.trustedProxies),
-      caller: req.headers.authorization ?? req.url ?? '',
-    }));
     if (res.destroyed) res.statusCode = CLIENT_WENT_AWAY;
     else await work();
     const { statusCode: status } = res;

@@ -180,7 +180,7 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 
 function createTracing(tracer: Tracer, reaches: Tracing['reaches']): Tracing {
   const current = new AsyncLocalStorage<{ context: Context; span: Span; ended: boolean }>();
-  const start = ({ name, kind, attributes, parent }: SpanOptions): ApiSpan => {
+  const start = ({ name, kind, attributes, startedAt, parent }: SpanOptions): ApiSpan => {
     const around = current.getStore();
     // A loop that a request woke may run for hours. Its work begins traces of its own once that request is answered.
     const ambient = around && !around.ended ? around.context : ROOT_CONTEXT;
@@ -188,7 +188,11 @@ function createTracing(tracer: Tracer, reaches: Tracing['reaches']): Tracing {
     const ambientSpan = trace.getSpanContext(ambient);
     // The client's span is the parent of an MCP request, whatever request of HTTP carries it (semantic conventions of MCP).
     const links: Link[] = remote && ambientSpan ? [{ context: ambientSpan }] : [];
-    return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, remote ?? ambient);
+    return tracer.startSpan(
+      name,
+      { kind: KINDS[kind], attributes, links, startTime: startedAt },
+      remote ?? ambient,
+    );
   };
   return {
     traces: true,

@@ -18,6 +18,8 @@ export interface SpanOptions {
   name: string;
   kind: 'server' | 'client' | 'internal';
   attributes?: SpanAttributes;
+  /** When it began, ms of performance.now(). Default: now. */
+  startedAt?: number;
   /** Headers or `_meta` of a caller. A valid trace in them is continued, and the current span becomes a link. */
   parent?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -6,7 +6,7 @@ import express, { type Express, type Request, type Response, type Router } from 
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import {
-  answerInTurn,
+  answerInSpan,
   countRefusal,
   countRequest,
   createRequestLog,
@@ -141,7 +141,7 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) gone.abort();
   });
-  await answerInTurn(context, { req, res, visit }, async () => {
+  await answerInSpan(context, { req, res, visit }, async () => {
     try {
       if (route.spec.cors) await allowOrigin(context, req, res);
       const reply = await route.run(context, {
@@ -263,7 +263,7 @@ function sendError(
 }
 
 function visitOf(res: ServerResponse, route: string): Visit {
-  const visit = openVisit(route);
+  const visit = openVisit(route, res.req);
   res.setHeader('X-Request-Id', visit.requestId);
   return visit;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 import {
-  answerInTurn,
+  answerInSpan,
   assertHost,
   countRefusal,
   createRequestLog,
@@ -69,9 +69,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const unwatchStreams = mcpStreams.watch(() => [...sessions.listening(), ...listeners.all()].length);
   return {
     async handle(req, res) {
-      const opened = openVisit('/mcp/{serverId}');
+      const opened = openVisit('/mcp/{serverId}', req);
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
-      await answerInTurn(context, { req, res, visit }, async () => {
+      await answerInSpan(context, { req, res, visit }, async () => {
         try {
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
