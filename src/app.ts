@@ -14,6 +14,8 @@ import { DRAIN_MS } from './lib/drain.ts';
 const SWEEP_MS = 50;
 /** Connections that may wait to be accepted. The system drops further ones, and their clients try again after a second. */
 const BACKLOG = 4096;
+/** Delay of background work after a start, because the first client may wait for its answer. */
+const LOOPS_AFTER_MS = 100;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
 
@@ -80,10 +82,12 @@ export async function listen(context: OpenContext): Promise<App> {
   context.serving = true;
   const presence = await startPresence(context);
   const keepAlive = startKeepAlive(context);
-  context.dispatcher.start();
-  context.sources.start(context);
-  context.remoteServers.start(context);
-  context.runs.start(context);
+  const loops = setTimeout(() => {
+    context.dispatcher.start();
+    context.sources.start(context);
+    context.remoteServers.start(context);
+    context.runs.start(context);
+  }, LOOPS_AFTER_MS);
   const report = setTimeout(() => void reportLater(context), REPORT_AFTER_MS);
   report.unref();
   return {
@@ -91,6 +95,7 @@ export async function listen(context: OpenContext): Promise<App> {
     port,
     async close() {
       context.stopping = true;
+      clearTimeout(loops);
       clearTimeout(report);
       mcp.closeStreams();
       await context.liveTopics.close();
