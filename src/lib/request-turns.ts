@@ -4,7 +4,7 @@ import { clientAddress } from './client-address.ts';
 import type { ShortTurns } from './short-turns.ts';
 
 /** Paths of probes and scrapers. They wait for no turn, because a late answer counts as a failure. */
-const PROBES = new Set(['/health', '/ready', '/metrics']);
+const PROBES = ['/health', '/ready', '/metrics'];
 
 /** The path in the beginning of a request. Probes have no other methods. */
 const ASKED_PATH = /^(?:GET|HEAD) (\/[a-z]+)[ ?]/;
@@ -13,8 +13,7 @@ const PATH_END = 24;
 
 /** Returns whether the path or URL is that of a probe. */
 export function isProbe(url: string): boolean {
-  const query = url.indexOf('?');
-  return PROBES.has(query === -1 ? url : url.slice(0, query));
+  return PROBES.some((path) => url === path || url.startsWith(`${path}?`));
 }
 
 /**

@@ -81,10 +81,11 @@ export function createShortTurns(now: () => number = () => performance.now()): S
   };
   return {
     begin(senderOf) {
-      const isShort = now() - (turnStartedAt ?? beginTurn()) < TURN_MS;
-      if (waiting.size > 0 || !isShort || connectionsFirst())
+      const startedAt = turnStartedAt ?? beginTurn();
+      const time = now();
+      if (waiting.size > 0 || time - startedAt >= TURN_MS || connectionsFirst())
         return new Promise((resolve) => add(senderOf(), resolve));
-      begunAt = now();
+      begunAt = time;
       return undefined;
     },
     connectionArrived() {
