@@ -4,10 +4,15 @@ import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { memoByText } from '../lib/memo.ts';
 import { readPackageBytes } from '../package.ts';
 
 /** The address of this process's own Node.js on Linux, also after its file was replaced. */
 const OWN_NODE = '/proc/self/exe';
+
+/** Programs whose code stays in memory after their first start: each of the build. To unpack one takes 20 ms. */
+const MAX_CODES = 3;
+const codeOf = memoByText(MAX_CODES, readPackageBytes);
 
 interface Start {
   /** Options of Node.js. */
@@ -91,7 +96,7 @@ function spawned(
   if (path.endsWith('.ts'))
     return fork(path, { execArgv, serialization, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   const node = existsSync(process.execPath) || !existsSync(OWN_NODE) ? process.execPath : OWN_NODE;
-  const code = readPackageBytes(path);
+  const code = codeOf(path);
   const child = spawn(node, [...execArgv, '--input-type=module', '-'], {
     serialization,
     env,
