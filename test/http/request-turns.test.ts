@@ -13,6 +13,19 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
+test('/health is answered while hundreds of requests that came before it wait', async () => {
+  let answered = 0;
+  const burst = Array.from({ length: 400 }, async () => {
+    const { status } = await service.call('GET', '/api/servers');
+    answered += 1;
+    return status;
+  });
+  const health = await service.call('GET', '/health', { bearer: null });
+  expect(answered).toBeLessThan(200);
+  expect(health.status).toBe(200);
+  expect(new Set(await Promise.all(burst))).toEqual(new Set([200]));
+});
+
 test('a probe on a new connection does not wait for hundreds that came before it', async () => {
   const begun: string[] = [];
   const note = ({ url = '' }: IncomingMessage) => begun.push(url);
