@@ -13,7 +13,10 @@ const PATH_END = 24;
 
 /** Returns whether the path or URL is that of a probe. */
 export function isProbe(url: string): boolean {
-  return PROBES.some((path) => url === path || url.startsWith(`${path}?`));
+  const query = url.indexOf('?');
+  const path = query === -1 ? url : url.slice(0, query);
+  // A Set would hash the path of each request.
+  return PROBES.some((probe) => probe === path);
 }
 
 /**
