@@ -136,6 +136,8 @@ export class Dispatcher implements Deliveries {
 
   /** Stops claiming, waits at most 20 s for running attempts, and releases the other deliveries. */
   async close(): Promise<void> {
+    // A later start() does nothing.
+    if (this.#state === 'idle') this.#state = 'closed';
     if (this.#state !== 'running') return;
     this.#state = 'closing';
     const { capacity, held, releases } = this.#queues;
