@@ -17,6 +17,12 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
   const sealed = async () =>
     (await shop.service.context.db.selectFrom('credentials').select('sealed').executeTakeFirstOrThrow())
       .sealed;
+  const isPlanned = async () =>
+    (await shop.service.context.db
+      .selectFrom('jobs')
+      .select('job_id')
+      .where('kind', '=', 'reseal')
+      .executeTakeFirst()) !== undefined;
   const bindToRowAlone = () =>
     change({
       sealed: shop.service.context.keys.seal(
@@ -39,6 +45,8 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
   });
 
   test('a job binds the seal of an earlier release to its connector', async () => {
+    // The migration of this database planned the job too.
+    await until(async () => !(await isPlanned()));
     await bindToRowAlone();
     const before = await sealed();
     await until(async () => (await shop.execute('get_me')).status === 200);
