@@ -109,6 +109,7 @@ export async function openContext(
     );
     const audit = createAuditLog({ db, clock, log, hashKey });
     const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
+    const requestTurns = createShortTurns();
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });
     const custom = await openCustomConnectors(
@@ -129,7 +130,7 @@ export async function openContext(
       builds: custom.builds,
       outbound,
       intervals,
-      requestTurns: createShortTurns(),
+      requestTurns,
       throttle: createThrottle(clock),
       remoteSessions: createRemoteSessions(outbound, toStreams, clock),
       remoteServers: createRemoteServers(clock),
@@ -154,7 +155,7 @@ export async function openContext(
       sources: createSources(),
       pollCommits: createPollCommits({ store, dispatcher }),
       expressions,
-      programs: createPrograms({ program: programs?.programs }),
+      programs: createPrograms({ program: programs?.programs, quiet: requestTurns.quiet }),
       runs: createRuns(),
       async originsOf(environment: Environment) {
         return (await readSettings(db, environment)).origins;
@@ -169,9 +170,8 @@ export async function openContext(
       async close() {
         base.readiness.close();
         for (const part of [base.liveTopics, custom, base.remoteServers, base.sources]) await part.close();
-        for (const part of [base.runs, base.programs, base.expressions, dispatcher, executions])
-          await part.close();
-        for (const part of [base.keyUses, audit, base.remoteSessions]) await part.close();
+        for (const part of [base.runs, base.programs, expressions, dispatcher]) await part.close();
+        for (const part of [executions, base.keyUses, audit, base.remoteSessions]) await part.close();
         for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
         await closeTelemetry();
         await store.close();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTurns, type Turns } from './turns.ts';
 
 /** The sender of work. One address can claim to be any number of callers. */
@@ -16,6 +17,8 @@ export interface ShortTurns {
   begin(senderOf: () => Sender): Promise<void> | undefined;
   /** Notes that a connection arrived in this turn, because more of them may wait to be accepted. */
   connectionArrived(): void;
+  /** Resolves when no work has had to wait for a while, after a second at the latest. */
+  quiet(): Promise<void>;
 }
 
 /** When work has begun for this long in one turn, the rest waits. */
@@ -29,6 +32,10 @@ const PERIOD_MS = 80;
 const CONNECTIONS_MS = 70;
 /** The longest time in which connections come first, so that a flood of them cannot hold the work. */
 const FLOOD_MS = 1000;
+/** It is quiet when no work has waited for this long. The first of many requests begin before others have to wait. */
+const QUIET_MS = 20;
+/** The longest wait until it is quiet. */
+const BUSY_MS = 1000;
 
 /**
  * Creates a queue for work of well below a millisecond, such as requests. Hundreds that arrive together would otherwise hold
@@ -40,6 +47,8 @@ export function createShortTurns(now: () => number = () => performance.now()): S
   const queues = new Map<string, Turns<() => void>>();
   let turnStartedAt: number | undefined;
   let begunAt = now();
+  /** When work last had to wait. */
+  let busyAt = -Infinity;
   let arrived = false;
   /** When the first of the latest turns with a new connection each began. */
   let arrivingSince: number | undefined;
@@ -83,8 +92,10 @@ export function createShortTurns(now: () => number = () => performance.now()): S
     begin(senderOf) {
       const startedAt = turnStartedAt ?? beginTurn();
       const time = now();
-      if (waiting.size > 0 || time - startedAt >= TURN_MS || connectionsFirst())
+      if (waiting.size > 0 || time - startedAt >= TURN_MS || connectionsFirst()) {
+        busyAt = time;
         return new Promise((resolve) => add(senderOf(), resolve));
+      }
       begunAt = time;
       return undefined;
     },
@@ -92,6 +103,11 @@ export function createShortTurns(now: () => number = () => performance.now()): S
       arrived = true;
       arrivingSince ??= now();
       if (turnStartedAt === undefined) beginTurn();
+    },
+    async quiet() {
+      const until = now() + BUSY_MS;
+      do await sleep(QUIET_MS);
+      while ((waiting.size > 0 || now() - busyAt < QUIET_MS) && now() < until);
     },
   };
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createTurns, type Turns } from '../lib/turns.ts';
 import { LIMITS } from './program-limits.ts';
 import type { Ended, Waiting } from './program-messages.ts';
 import { startWorker, UNUSED_MS, type ProgramRun, type Waiter, type Worker } from './program-worker.ts';
@@ -38,27 +39,32 @@ interface Options {
   program?: URL | undefined;
   cpuSeconds?: number;
   patienceMs?: number;
+  /**
+   * Resolves when a process may start. A start holds the event loop and slows down what runs after it, so it should not begin
+   * among many requests. By default, it begins at the end of the turn.
+   */
+  quiet?: () => Promise<void>;
 }
 
 export function createPrograms(options: Options = {}): Programs {
-  const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds, patienceMs = PATIENCE_MS } = options;
+  const {
+    program = PROGRAM,
+    cpuSeconds = LIMITS.cpuSeconds,
+    patienceMs = PATIENCE_MS,
+    quiet = endOfTurn,
+  } = options;
   const workers = new Set<Worker>();
   const queue = createTurns<Waiter>();
   let closed = false;
+  /** True while a start waits for a quiet moment. */
+  let starting = false;
   /** No process is prepared before this time, ms of performance.now(). */
   let prepareFrom = 0;
 
   /** Runs programs of the queue. A program whose owner runs enough of them stays in the queue. */
   const next = (): void => {
-    for (let waiter = queue.take(makeRoom); waiter; waiter = queue.take(makeRoom)) {
-      const { owner } = waiter;
-      try {
-        (ownOf(owner).find(isFree) ?? unused() ?? start()).run(waiter);
-      } catch (error) {
-        // The system has no memory for a process, or its code cannot be read.
-        waiter.reject(error);
-      }
-    }
+    for (let waiter = queue.take(makeRoom); waiter; waiter = queue.take(makeRoom))
+      (ownOf(waiter.owner).find(isFree) ?? unused())?.run(waiter);
   };
 
   /** Runs programs now, and again when those that wait now may start a second process. */
@@ -74,40 +80,55 @@ export function createPrograms(options: Options = {}): Programs {
   const unused = (): Worker | undefined =>
     [...workers].find(({ owner, state }) => owner === undefined && state !== 'stopping');
 
-  /** Returns whether this program can run now. If not, it may end a free process of another owner. */
-  const makeRoom = ({ owner, since }: Waiter): boolean => {
+  /** Returns whether a process is free for this program. If not, it may start one, or end that of another owner. */
+  const makeRoom = (waiter: Waiter): boolean => {
+    const { owner, since } = waiter;
     const own = ownOf(owner);
     if (own.some(isFree)) return true;
     if (own.length >= MAX_OF_OWNER) return false;
     // Short programs wait for the first process of their owner, because the start of a second one takes longer.
     const waitsSince = Math.max(since, ...own.map(({ readyAt }) => readyAt));
     if (own.length > 0 && performance.now() - waitsSince < patienceMs) return false;
-    if (unused() || workers.size < MAX_PROCESSES) return true;
+    if (unused()) return true;
+    if (workers.size < MAX_PROCESSES) {
+      void startSoon(waiter);
+      return false;
+    }
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return false;
-    // Ends a free process of an owner without waiting programs. If each owner has some, a free process is ended only for
-    // an owner without a process. Otherwise owners with many programs would keep ending the processes of each other.
-    const others = [...workers].filter(isFree);
-    const other =
-      others.find((worker) => worker.owner !== undefined && queue.sizeOf(worker.owner) === 0) ??
-      (own.length === 0 ? others[0] : undefined);
-    other?.stop('another user needs its place');
+    const free = [...workers].filter(isFree);
+    const replaced = idleOf(free, queue) ?? (own.length === 0 ? free[0] : undefined);
+    replaced?.stop('another user needs its place');
     return false;
   };
 
-  const start = (): Worker => {
-    const worker = startWorker({
-      program,
-      cpuSeconds,
-      onChange: nextNowAndLater,
-      onEnd() {
-        workers.delete(worker);
-        if (worker.owner === undefined) prepareFrom = performance.now() + UNUSED_MS;
-        next();
-      },
-    });
-    workers.add(worker);
-    return worker;
+  /** Starts a process for the next owner without one. A program that waits for it receives the error. */
+  const startSoon = async (waiter?: Waiter): Promise<void> => {
+    if (starting) return;
+    starting = true;
+    await quiet();
+    starting = false;
+    if (closed) return;
+    try {
+      const worker = startWorker({
+        program,
+        cpuSeconds,
+        onChange: nextNowAndLater,
+        onEnd: () => ended(worker),
+      });
+      workers.add(worker);
+    } catch (error) {
+      // The system has no memory for a process, or its code cannot be read.
+      if (waiter && queue.remove(waiter.owner, waiter)) waiter.reject(error);
+      else prepareFrom = performance.now() + UNUSED_MS;
+    }
+    nextNowAndLater();
+  };
+
+  const ended = (worker: Worker): void => {
+    workers.delete(worker);
+    if (worker.owner === undefined) prepareFrom = performance.now() + UNUSED_MS;
+    next();
   };
 
   return {
@@ -133,13 +154,7 @@ export function createPrograms(options: Options = {}): Programs {
     },
     prepare(owner) {
       if (closed || workers.size >= MAX_PROCESSES || unused() || ownOf(owner).length > 0) return;
-      if (performance.now() < prepareFrom) return;
-      try {
-        start();
-      } catch {
-        // The first program tries again, and reports the error.
-        prepareFrom = performance.now() + UNUSED_MS;
-      }
+      if (performance.now() >= prepareFrom) void startSoon();
     },
     async close() {
       closed = true;
@@ -148,6 +163,14 @@ export function createPrograms(options: Options = {}): Programs {
       await Promise.all([...workers].map(({ end }) => end));
     },
   };
+}
+
+/**
+ * Returns the free process of an owner without waiting programs. If each owner has some, a free process ends only for an owner
+ * without a process. Otherwise owners with many programs would keep ending the processes of each other.
+ */
+function idleOf(free: readonly Worker[], queue: Turns<Waiter>): Worker | undefined {
+  return free.find(({ owner }) => owner !== undefined && queue.sizeOf(owner) === 0);
 }
 
 function isFree({ state }: Worker): boolean {

@@ -41,6 +41,39 @@ test('a caller that comes later waits for those who wait', async () => {
   expect(turns.begin(at('one'))).toBeUndefined();
 });
 
+/** Keeps the processor busy for a millisecond of real time. */
+function spin(): void {
+  const end = performance.now() + 1;
+  while (performance.now() < end);
+}
+
+/** Returns how many of 60 pieces of work, of a millisecond each, have begun when it is quiet. */
+async function begunWhenQuiet({ onFirst, onLast }: { onFirst: number; onLast: number }): Promise<number> {
+  let now = 0;
+  let begun = 0;
+  const turns = createShortTurns(() => now);
+  void turns.begin(at('one'));
+  now = 50;
+  const work = async () => {
+    await turns.begin(at('one'));
+    begun += 1;
+    if (begun === 1) now = onFirst;
+    if (begun === 60) now = onLast;
+    spin();
+  };
+  for (let left = 60; left > 0; left -= 1) void work();
+  await turns.quiet();
+  return begun;
+}
+
+test('it is quiet when no work waits any more', async () => {
+  expect(await begunWhenQuiet({ onFirst: 50, onLast: 500 })).toBe(60);
+});
+
+test('it counts as quiet after a second of waiting work', async () => {
+  expect(await begunWhenQuiet({ onFirst: 1100, onLast: 1100 })).toBeLessThan(60);
+});
+
 /** Lets work of `address/caller` wait in a turn that is too long. Returns the same texts in the order in which it begins. */
 async function orderOf(senders: string[]): Promise<string[]> {
   let now = 0;

@@ -165,7 +165,7 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
       const before = programProcesses().length;
       await lister.listTools();
       await lister.listTools();
-      expect(programProcesses()).toHaveLength(before + 1);
+      await expect.poll(() => programProcesses().length).toBe(before + 1);
       await lister.callTool({ name: 'run_code_svc', arguments: { code: 'return 1' } });
       expect(programProcesses()).toHaveLength(before + 1);
       await lister.close();
