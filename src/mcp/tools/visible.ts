@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { iconPath } from '../../connectors/icon.ts';
@@ -9,18 +8,15 @@ import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
-import { ACCOUNT_TOOLS, BUILT_IN_BY_NAME, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
+import { directTools, namedActions } from './direct-tools.ts';
+import { ACCOUNT_TOOLS, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
-import { MAX_PAGE_BYTES, pageTexts, sparseHints, type ToolDefinition } from './tool-definition.ts';
+import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
 import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
 import { withViews } from './viewed-tools.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-const MAX_DIRECT_ACTIONS = 30;
-/** 8,000 tokens, at four bytes each. */
-const MAX_DIRECT_BYTES = 32_000;
-const MAX_TOOL_NAME = 64;
 /** Number of visible actions above which `codeMode: auto` offers programs. */
 const MANY_ACTIONS = 50;
 const MAX_OVERVIEW = 1000;
@@ -128,25 +124,15 @@ export function computeVisible(
   const icons = new Map(
     connectors.map(({ connector }) => [connector.connectorId, publicUrl + iconPath(connector)]),
   );
-  const asTools = () =>
-    [...namedActions(actions)].map(([name, action]) =>
-      toolOf(name, action, icons.get(action.connectorId) ?? ''),
-    );
-
-  let directTools: ToolDefinition[] = [];
-  if (server.toolMode === 'direct') directTools = asTools();
-  if (server.toolMode === 'auto' && actions.length <= MAX_DIRECT_ACTIONS) {
-    const candidates = asTools();
-    if (Buffer.byteLength(JSON.stringify(candidates)) <= MAX_DIRECT_BYTES) directTools = candidates;
-  }
+  const direct = directTools(server.toolMode, actions, icons);
   const programs = offersPrograms(server.codeMode, actions.length) ? PROGRAM_TOOLS.map(hashed) : [];
-  const tools = [...BUILT_IN_TOOLS.map(hashed), ...programs, ...directTools];
+  const tools = [...BUILT_IN_TOOLS.map(hashed), ...programs, ...direct];
   return {
     connectors,
-    direct: directTools.length > 0 ? namedActions(actions) : new Map(),
+    direct: direct.length > 0 ? namedActions(actions) : new Map(),
     tools,
     listBytes: listBytes(tools),
-    instructions: instructionsOf(connectors, server.customInstructions, directTools.length > 0),
+    instructions: instructionsOf(connectors, server.customInstructions, direct.length > 0),
   };
 }
 
@@ -182,64 +168,10 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
   return decision.action(connector.raw) ? allowed : [...allowed, connector.raw];
 }
 
-/**
- * Names direct tools `<connectorId>_<actionId>`. A name that is too long, or is the name of another tool, is shortened to
- * 55 characters and gets a hash.
- */
-function namedActions(actions: Action[]): Map<string, Action> {
-  const named = new Map<string, Action>();
-  for (const action of actions) {
-    const { connectorId, actionId, toolName: plain } = action;
-    const hash = createHash('sha256').update(`${connectorId}.${actionId}`).digest('hex').slice(0, 8);
-    const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_BY_NAME.has(plain);
-    named.set(fits ? plain : `${plain.slice(0, 55)}_${hash}`, action);
-  }
-  return named;
-}
-
 function hashed({ definition }: BuiltInTool): ToolDefinition {
   const text = parseJson(JSON.stringify(definition));
   return { ...definition, _meta: { 'gatehouse/hash': isJsonObject(text) ? hashOf(text) : '' } };
 }
-
-function toolOf(name: string, action: Action, icon: string): ToolDefinition {
-  return {
-    name,
-    title: action.name,
-    description: action.description,
-    inputSchema: { type: 'object', ...action.modelInput },
-    ...(action.definition.response.body === 'content'
-      ? {}
-      : { outputSchema: action.list ? PAGE_SHAPE : VALUE_SHAPE }),
-    annotations: sparseHints({
-      readOnlyHint: action.effect === 'read',
-      destructiveHint: action.effect === 'destructive',
-      idempotentHint: action.method === 'PUT',
-      openWorldHint: true,
-    }),
-    icons: [{ src: icon, mimeType: 'image/svg+xml' }],
-    _meta: { 'gatehouse/hash': action.hash },
-  };
-}
-
-/*
- * These schemas are loose, because clients reject a whole answer whose structured content breaks its schema.
- * Third parties send null where their documents say string. get_action_svc returns the exact schema.
- */
-/** The member `result`, which replaces the data of a result that is too large to be inlined. */
-const LARGE = { type: 'object' };
-const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };
-const PAGE_SHAPE = {
-  type: 'object' as const,
-  properties: {
-    data: { type: 'array', items: {} },
-    pagination: {
-      type: 'object',
-      properties: { hasMore: { type: 'boolean' }, nextOffset: { type: 'integer' } },
-    },
-    result: LARGE,
-  },
-};
 
 const DIRECTLY =
   'Each action is a tool of its own, named after its app: call it directly with its parameters. execute_batch_svc runs ' +
