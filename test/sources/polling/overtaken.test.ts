@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { claimSources, renewLease } from '../../../src/sources/source-records.ts';
+import { claimSources, renewLease } from '../../../src/sources/source-claims.ts';
 import { HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { LEASE_MS } from '../../../src/runtime/lease.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
