@@ -43,7 +43,7 @@ import { createLiveServers, type LiveServer } from './servers/live-servers.ts';
 import { readSettings } from './servers/environment-settings.ts';
 import type { Environment } from './store/environments.ts';
 import { openStore } from './store/open-database.ts';
-import { createPrograms } from './programs/program-processes.ts';
+import { createPrograms } from './programs/program-pool.ts';
 import { createBoundedExpressions } from './upstream/expression-limits.ts';
 import { createRemoteSessions } from './upstream/remote/remote-sessions.ts';
 import { createThrottle } from './upstream/throttle.ts';

@@ -5,7 +5,7 @@ import type { FromProcess, Reply, Task, ToProcess } from './program-messages.ts'
 
 /*
  * A process that runs the programs of one user, one after the other. The JavaScript engine is QuickJS in WebAssembly, within
- * a thread of this process (package `run`). program-processes.ts ends the process when a program exceeds a limit.
+ * a thread of this process (package `run`). program-pool.ts ends the process when a program exceeds a limit.
  */
 
 const MIB = 1024 * 1024;

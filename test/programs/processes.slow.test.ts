@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/programs/program-messages.ts';
-import { createPrograms, type Programs } from '../../src/programs/program-processes.ts';
+import { createPrograms, type Programs } from '../../src/programs/program-pool.ts';
 import { sourceOf } from '../../src/programs/program-source.ts';
 import { programProcesses } from '../support/children.ts';
 import { until } from '../support/until.ts';
