@@ -97,7 +97,9 @@ export function createPrograms(options: Options = {}): Programs {
     // A stopping process calls next() when it has ended, and next() tries again.
     if ([...workers].some(({ state }) => state === 'stopping')) return false;
     const free = [...workers].filter(isFree);
-    const replaced = idleOf(free, queue) ?? (own.length === 0 ? free[0] : undefined);
+    // Owners with many programs would keep ending the processes of each other, so only an owner without a process may end
+    // one whose owner has waiting programs.
+    const replaced = withoutPrograms(free, queue) ?? (own.length === 0 ? free[0] : undefined);
     replaced?.stop('another user needs its place');
     return false;
   };
@@ -165,11 +167,8 @@ export function createPrograms(options: Options = {}): Programs {
   };
 }
 
-/**
- * Returns the free process of an owner without waiting programs. If each owner has some, a free process ends only for an owner
- * without a process. Otherwise owners with many programs would keep ending the processes of each other.
- */
-function idleOf(free: readonly Worker[], queue: Turns<Waiter>): Worker | undefined {
+/** Returns a process of an owner without waiting programs. */
+function withoutPrograms(free: readonly Worker[], queue: Turns<Waiter>): Worker | undefined {
   return free.find(({ owner }) => owner !== undefined && queue.sizeOf(owner) === 0);
 }
 
