@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Action } from '../../connectors/catalog.ts';
 import type { McpServer } from '../../servers/server-records.ts';
 import { sparseHints, type ToolDefinition } from './tool-definition.ts';
@@ -31,9 +31,11 @@ export function namedActions(actions: readonly Action[]): Map<string, Action> {
   const named = new Map<string, Action>();
   for (const action of actions) {
     const { connectorId, actionId, toolName: plain } = action;
-    const hash = createHash('sha256').update(`${connectorId}.${actionId}`).digest('hex').slice(0, 8);
     const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_BY_NAME.has(plain);
-    named.set(fits ? plain : `${plain.slice(0, 55)}_${hash}`, action);
+    const name = fits
+      ? plain
+      : `${plain.slice(0, 55)}_${hash('sha256', `${connectorId}.${actionId}`).slice(0, 8)}`;
+    named.set(name, action);
   }
   return named;
 }
