@@ -106,8 +106,9 @@ export function createShortTurns(now: () => number = () => performance.now()): S
     },
     async quiet() {
       const until = now() + BUSY_MS;
-      do await sleep(QUIET_MS);
-      while ((waiting.size > 0 || now() - busyAt < QUIET_MS) && now() < until);
+      do {
+        await sleep(QUIET_MS);
+      } while ((waiting.size > 0 || now() - busyAt < QUIET_MS) && now() < until);
     },
   };
 }
