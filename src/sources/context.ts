@@ -51,7 +51,7 @@ export interface Sources {
   start(context: Context): void;
   /** Starts a turn of each loop, because work is due: a webhook arrived, or a subscription was created. */
   wake(): void;
-  /** Returns the intake for webhooks of apps, once the process serves. */
-  intake(): Promise<Intake>;
+  /** Returns the intake for webhooks of apps. */
+  intake(context: Context): Promise<Intake>;
   close(): Promise<void>;
 }

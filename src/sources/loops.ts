@@ -37,11 +37,7 @@ export function createSources(): Sources {
     loopOf('readings', MAX_READINGS),
   ];
   let begun: Promise<void> | undefined;
-  const serving = Promise.withResolvers<Context>();
-  const intake = loadOnce(async (): Promise<Intake> => {
-    const { createIntake } = await import('./webhooks/intake.ts');
-    return createIntake(await serving.promise);
-  });
+  let intake: (() => Promise<Intake>) | undefined;
   const wake = (): void => {
     for (const loop of loops) loop.wake();
   };
@@ -56,10 +52,12 @@ export function createSources(): Sources {
         delayMs: MINUTE,
       }).catch((error: unknown) => context.log.error({ err: error }, 'prune job not planned'));
       wake();
-      serving.resolve(context);
     },
     wake,
-    intake,
+    intake(context) {
+      intake ??= loadOnce(async () => (await import('./webhooks/intake.ts')).createIntake(context));
+      return intake();
+    },
     async close() {
       await Promise.all([begun, ...loops.map((loop) => loop.close())]);
     },

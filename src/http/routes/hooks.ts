@@ -66,7 +66,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       const path = `/hooks/${params.connectorId}/${params.token}`;
       const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
       const receive = async () => {
-        const intake = await context.sources.intake();
+        const intake = await context.sources.intake(context);
         const expected = await intake.expect(params.connectorId, params.token);
         using room = intake.hold(expected);
         const raw = await readRaw(room);
