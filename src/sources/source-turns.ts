@@ -10,7 +10,7 @@ import { registerJob } from './webhooks/register.ts';
 import { resealJob } from '../credentials/reseal.ts';
 import { unchosenJob } from '../credentials/unchosen-grants.ts';
 import { createFairTurn } from './fair-scheduling.ts';
-import { claimSources, resumeSources } from './source-claims.ts';
+import { claimSources, resumeSources } from './due-sources.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
 /** The turns of a process, one for each of its loops. */

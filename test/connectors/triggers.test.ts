@@ -9,7 +9,7 @@ import { MINUTE } from '../../src/lib/clock.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { claimSources } from '../../src/sources/source-claims.ts';
+import { claimSources } from '../../src/sources/due-sources.ts';
 import { manualClock } from '../support/clock.ts';
 import { separate } from '../support/events.ts';
 import { startService, type Service } from '../support/service.ts';

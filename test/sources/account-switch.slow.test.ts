@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { claimSources } from '../../src/sources/source-claims.ts';
+import { claimSources } from '../../src/sources/due-sources.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/sources/polling/poll.ts';
 import { createTurns } from '../../src/sources/source-turns.ts';
-import { claimSources } from '../../src/sources/source-claims.ts';
+import { claimSources } from '../../src/sources/due-sources.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { separate } from '../support/events.ts';

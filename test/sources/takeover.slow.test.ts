@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { pollSource } from '../../src/sources/polling/poll.ts';
-import { claimSources } from '../../src/sources/source-claims.ts';
+import { claimSources } from '../../src/sources/due-sources.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, eventsCatalog, startEvents, subscribe } from '../support/events.ts';

@@ -15,7 +15,7 @@ import { changed, changeTo, connectorBody, createFrom, LARGE_IMPORT } from './co
 import { overlayView } from './connector-overlays.ts';
 import { remoteView, viewRemote } from './remote-servers.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { retrySources } from '../../sources/source-claims.ts';
+import { retrySources } from '../../sources/due-sources.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 import { versionNumber } from './workflow-shapes.ts';

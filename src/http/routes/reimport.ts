@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { importOptions, openApiDocument } from '../../custom/import-request.ts';
 import { changeImported } from '../../custom/imports.ts';
 import { readAgain } from '../../remote/remote-records.ts';
-import { retrySources } from '../../sources/source-claims.ts';
+import { retrySources } from '../../sources/due-sources.ts';
 import { defineRoute } from '../server/route.ts';
 import { changed, documentOf, LARGE_IMPORT } from './connector-sources.ts';
 

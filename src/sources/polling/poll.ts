@@ -19,7 +19,7 @@ import { continueListing, readSince, type Unreadable } from './listing.ts';
 import { beganAt, knownFrom } from './record-times.ts';
 import { accountOf } from './remote-record.ts';
 import type { Continuation, Source } from '../source.ts';
-import { renewLease } from '../source-claims.ts';
+import { renewLease } from '../due-sources.ts';
 
 /** Factors of the interval of an idle source: the largest, and the growth after each idle poll. */
 const MAX_SLOWDOWN = 5;

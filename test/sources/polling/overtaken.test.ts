@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { claimSources, renewLease } from '../../../src/sources/source-claims.ts';
+import { claimSources, renewLease } from '../../../src/sources/due-sources.ts';
 import { HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { LEASE_MS } from '../../../src/runtime/lease.ts';
 import { STORE_KINDS } from '../../support/stores.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
-import { claimSources, resumeSources } from '../../../src/sources/source-claims.ts';
+import { claimSources, resumeSources } from '../../../src/sources/due-sources.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { openWorld, stepsOf, styles, type World } from './world.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { claimSources } from '../../../src/sources/source-claims.ts';
+import { claimSources } from '../../../src/sources/due-sources.ts';
 import { pruneJob } from '../../../src/sources/prune.ts';
 import { createClockJumps } from '../../../src/sources/clock-jumps.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';

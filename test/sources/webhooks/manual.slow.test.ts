@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { claimSources } from '../../../src/sources/source-claims.ts';
+import { claimSources } from '../../../src/sources/due-sources.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { runCli } from '../../support/cli.ts';
