@@ -16,6 +16,8 @@ const SWEEP_MS = 50;
 const BACKLOG = 4096;
 /** Delay of background work after a start, because the first client may wait for its answer. */
 const LOOPS_AFTER_MS = 100;
+/** Delay of the first call, which no client waits for. */
+const WARM_UP_AFTER_MS = 1000;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
 
@@ -88,15 +90,19 @@ export async function listen(context: OpenContext): Promise<App> {
     context.remoteServers.start(context);
     context.runs.start(context);
   }, LOOPS_AFTER_MS);
-  const report = setTimeout(() => void reportLater(context), REPORT_AFTER_MS);
-  report.unref();
+  const later = [
+    afterStart(context, { delayMs: WARM_UP_AFTER_MS, what: 'warm-up' }, mcp.warmUp),
+    afterStart(context, { delayMs: REPORT_AFTER_MS, what: 'comparison of definitions' }, () =>
+      reportChanges(context),
+    ),
+  ];
   return {
     server,
     port,
     async close() {
       context.stopping = true;
       clearTimeout(loops);
-      clearTimeout(report);
+      for (const timer of later) clearTimeout(timer);
       mcp.closeStreams();
       await context.liveTopics.close();
       await Promise.all([
@@ -113,12 +119,21 @@ export async function listen(context: OpenContext): Promise<App> {
   };
 }
 
-async function reportLater(context: OpenContext): Promise<void> {
-  try {
-    await reportChanges(context);
-  } catch (error) {
-    if (!context.stopping) context.log.warn({ err: error }, 'comparison of definitions failed');
-  }
+/** Does work of the background some time after the start. */
+function afterStart(
+  context: OpenContext,
+  { delayMs, what }: { delayMs: number; what: string },
+  work: () => Promise<void>,
+): NodeJS.Timeout {
+  const run = async () => {
+    try {
+      await work();
+      context.log.debug(`${what} done`);
+    } catch (error) {
+      if (!context.stopping) context.log.warn({ err: error }, `${what} failed`);
+    }
+  };
+  return setTimeout(() => void run(), delayMs).unref();
 }
 
 /**

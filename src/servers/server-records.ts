@@ -160,6 +160,19 @@ export async function findServerByToken(
   return row && toServer(row);
 }
 
+/** Returns the id of the server that was created last. */
+export async function newestServer(db: DbOrTx, environment: Environment): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('servers')
+    .select('server_id')
+    .where('environment', '=', environment)
+    .orderBy('created_at', 'desc')
+    .orderBy('server_id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.server_id;
+}
+
 /**
  * Returns a page of servers in order of creation, and their total count. `bound` selects servers that JWTs created.
  */

@@ -21,6 +21,7 @@ import { createViewDocument } from './view-document.ts';
 import { createVisibility } from './visible.ts';
 import { createSdkServer } from './sdk-server.ts';
 import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
+import { warmUp } from './warm-up.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
 
@@ -31,6 +32,8 @@ export interface McpCore {
   visible(grant: Grant): Visible;
   readonly remoteSubscriptions: Pick<RemoteSubscriptions, 'attend'>;
   readonly runningTasks: Pick<RunningTasks, 'run' | 'drain'>;
+  /** Runs the code of a call before the first client. It counts as no request. */
+  warmUp(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -139,6 +142,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         fault === undefined ? ask(request, call) : invalidParams(call, fault),
       );
     },
+    warmUp: () => warmUp(context, ask),
     async close() {
       await runningTasks.close();
       waitingCalls.close();

@@ -38,6 +38,8 @@ export interface McpHandler {
   readonly callTool: CallTool;
   /** Lets calls that became tasks end, for `patienceMs` at most. */
   drain(patienceMs: number): Promise<void>;
+  /** Runs the code of a call before the first client; see warm-up.ts. */
+  warmUp(): Promise<void>;
   /** Ends the listening streams, so that a shutdown waits only for running calls. */
   closeStreams(): void;
   close(): Promise<void>;
@@ -81,6 +83,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       logRequest(req, res, visit);
     },
     callTool: createToolCalls(context, mcp2026),
+    warmUp: core.warmUp,
     drain: (patienceMs) => core.runningTasks.drain(patienceMs),
     closeStreams() {
       sessions.closeStreams();

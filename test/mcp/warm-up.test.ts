@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { createMcpCore } from '../../src/mcp/tools/server.ts';
+import { warmUp } from '../../src/mcp/tools/warm-up.ts';
+import { shop } from '../support/mcp.ts';
+import { readMetrics } from '../support/metrics.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+/* The call that a service answers for itself after its start. */
+
+test('a warm-up calls a tool of the newest server in each environment', async () => {
+  await using service = await startService();
+  await shop(service, {});
+  const newest = await shop(service, {});
+  const core = await createMcpCore(service.context);
+  const calls: object[] = [];
+  await warmUp(service.context, async (request, call) => {
+    const answer = await core.answer(request, call);
+    calls.push({ serverId: call.grant.live.server.serverId, answer });
+    return answer;
+  });
+  await core.close();
+  expect(calls).toEqual([
+    {
+      serverId: newest.serverId,
+      answer: expect.objectContaining({ failed: false, result: expect.stringContaining('"connectors":[]') }),
+    },
+  ]);
+});
+
+test('a warm-up counts as no request and records nothing', async () => {
+  await using service = await startService();
+  await shop(service, {});
+  await until(() => service.logged.some((line) => line.includes('warm-up done')));
+  const { text } = await readMetrics(service.url);
+  expect(text).not.toContain('gatehouse_mcp_requests_total{');
+  const { count } = await service.context.db
+    .selectFrom('executions')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  expect(Number(count)).toBe(0);
+});
