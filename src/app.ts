@@ -16,7 +16,7 @@ const SWEEP_MS = 50;
 const BACKLOG = 4096;
 /** Delay of background work after a start, because the first client may wait for its answer. */
 const LOOPS_AFTER_MS = 100;
-/** Delay of the first call, which no client waits for. */
+/** Delay of a call that prepares the process for its clients; see warm-up.ts. */
 const WARM_UP_AFTER_MS = 1000;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;

@@ -160,8 +160,8 @@ export async function findServerByToken(
   return row && toServer(row);
 }
 
-/** Returns the id of the server that was created last. */
-export async function newestServer(db: DbOrTx, environment: Environment): Promise<string | undefined> {
+/** Returns the id of the server that was created last; undefined without servers. */
+export async function newestServerId(db: DbOrTx, environment: Environment): Promise<string | undefined> {
   const row = await db
     .selectFrom('servers')
     .select('server_id')

@@ -21,8 +21,8 @@ import { createViewDocument } from './view-document.ts';
 import { createVisibility } from './visible.ts';
 import { createSdkServer } from './sdk-server.ts';
 import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
-import { warmUp } from './warm-up.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
+import { warmUp } from './warm-up.ts';
 import { createWorkflowTools } from './workflow-tools.ts';
 
 /** Answers every method of every transport and MCP version, through the one long-lived server of the official SDK. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { newestServer } from '../../servers/server-records.ts';
+import { newestServerId } from '../../servers/server-records.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Answer, RpcRequest } from '../protocol/message.ts';
 import type { McpCall } from './mcp-call.ts';
@@ -22,7 +22,7 @@ export async function warmUp(
   answer: (request: RpcRequest, call: McpCall) => Promise<Answer>,
 ): Promise<void> {
   for (const environment of ENVIRONMENTS) {
-    const serverId = await newestServer(db, environment);
+    const serverId = await newestServerId(db, environment);
     const live = serverId === undefined ? undefined : await servers.byId(environment, serverId);
     if (!live) continue;
     const grant = {
