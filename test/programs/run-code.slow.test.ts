@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
+import { createMcpCore } from '../../src/mcp/tools/server.ts';
 import { programProcesses } from '../support/children.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -171,6 +172,19 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
       await lister.close();
       await other.stop();
       expect(programProcesses()).toHaveLength(before);
+    },
+  );
+
+  test.runIf(process.platform === 'linux')(
+    'a start prepares a process for a server with codeMode on',
+    async () => {
+      const before = programProcesses().length;
+      await using other = await startService({ kind });
+      await shop(other, { codeMode: 'on' });
+      const core = await createMcpCore(other.context);
+      await core.warmUp();
+      await expect.poll(() => programProcesses().length).toBe(before + 1);
+      await core.close();
     },
   );
 });

@@ -181,7 +181,7 @@ function viewerOf(scope: ToolScope): Viewer | undefined {
 /** Returns the cached bytes of the list, or a page when the list has several. */
 async function listTools(scope: ToolScope, cursor: string | undefined): Promise<Rendered> {
   const { visibility, workflowTools, grant, context } = scope;
-  prepareProgram(scope);
+  prepareProgram(scope.context, scope.grant);
   const several = await severalAccounts(context, grant);
   const { listBytes, tools } = visibility.of(grant.live, several, viewerOf(scope));
   const more = listed(await workflowTools.of(grant), grant);

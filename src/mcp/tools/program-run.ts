@@ -11,6 +11,7 @@ import {
   type ProgramQuestion,
 } from '../../programs/program-rows.ts';
 import { sourceOf } from '../../programs/program-source.ts';
+import type { Context } from '../context.ts';
 import { answerRequest, readEnd, refusalView, type ProgramState } from './program-calls.ts';
 import { ownerOf, type Grant } from './grant.ts';
 import { fitted, INLINE_BYTES } from './results.ts';
@@ -32,8 +33,8 @@ export function startProgram(scope: ToolScope, code: string): Promise<ProgramEnd
 }
 
 /** Starts a process for the first program of a user, where the operator turned programs on. */
-export function prepareProgram({ context, grant }: ToolScope): void {
-  if (grant.live.server.codeMode === 'on') context.programs.prepare(programOwner(grant));
+export function prepareProgram({ programs }: Pick<Context, 'programs'>, grant: Grant): void {
+  if (grant.live.server.codeMode === 'on') programs.prepare(programOwner(grant));
 }
 
 /** Resumes a program that was claimed. @throws GatehouseError as startProgram() */

@@ -4,8 +4,9 @@ import { newestServerId } from '../../servers/server-records.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Answer, RpcRequest } from '../protocol/message.ts';
 import type { McpCall } from './mcp-call.ts';
+import { prepareProgram } from './program-run.ts';
 
-/** A call that reads only what is in memory. No app has this category, so its answer is empty and nothing is kept. */
+/** A call that only reads. No app has this category, so its answer is empty and nothing is kept. */
 const CALL: RpcRequest = {
   jsonrpc: '2.0',
   id: 1,
@@ -15,12 +16,14 @@ const CALL: RpcRequest = {
 
 /**
  * Answers one call for the newest server of each environment, without a client. Node.js compiles code when it first runs, and
- * all who call after a start would wait for that. Measured: a first call takes 12 ms after this, and 35 ms without it.
+ * all who call after a start would wait for that. Measured: a first call takes 12 ms after this, and 35 ms without it. Where the
+ * operator turned programs on, it also starts the process of the first program, because a start holds the event loop.
  */
 export async function warmUp(
-  { db, servers }: Pick<Context, 'db' | 'servers'>,
+  context: Pick<Context, 'db' | 'servers' | 'programs'>,
   answer: (request: RpcRequest, call: McpCall) => Promise<Answer>,
 ): Promise<void> {
+  const { db, servers } = context;
   for (const environment of ENVIRONMENTS) {
     const serverId = await newestServerId(db, environment);
     const live = serverId === undefined ? undefined : await servers.byId(environment, serverId);
@@ -29,11 +32,13 @@ export async function warmUp(
       environment,
       live,
       caller: 'warm-up',
-      userId: undefined,
+      // The user of an access token, see grantFor().
+      userId: live.server.ownerUserId ?? undefined,
       credentialHeader: undefined,
       redirectUri: undefined,
       endsAt: Infinity,
     };
     await answer(CALL, { grant, requestId: randomUUID(), signal: new AbortController().signal });
+    prepareProgram(context, grant);
   }
 }
