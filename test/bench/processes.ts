@@ -23,6 +23,7 @@ export function launch(core: string, args: string[], env: Record<string, string>
   });
   const stop = () =>
     new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
       child.once('exit', () => resolve());
       child.kill('SIGKILL');
     });
