@@ -99,7 +99,12 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(await part({ expression: '{"ids": id}', fields: ['ids'] })).toEqual({
       data: { ids: all.map(({ id }) => id) },
     });
-    expect(await part({ expression: '$sum(' })).toMatchObject({ error: { code: 'expression_failed' } });
+    expect(await part({ expression: '$sum(' })).toMatchObject({
+      error: { code: 'expression_failed', next: 'Correct the expression and call again.' },
+    });
+    expect(await part({ resultId: 'res_1' })).toMatchObject({
+      error: { code: 'not_found', next: expect.stringContaining('Run the action again') },
+    });
   });
 
   test('that is one long text is read in parts', async () => {

@@ -89,6 +89,10 @@ export function nextStep({ code, details }: GatehouseError): string {
   if (code === 'confirmation_required' && typeof details?.['tool'] === 'string')
     return `Show the user the question that follows, and ask whether they agree. If they do, call ${details['tool']} with the same arguments and this token.`;
   if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
+  if (code === 'expression_failed' && details?.['field'] === 'expression')
+    return 'Correct the expression and call again.';
+  if (code === 'not_found' && details?.['resultId'] !== undefined)
+    return 'Run the action again, and read its result within an hour.';
   const reason = details?.['reason'];
   const special = code.startsWith('upstream_') && typeof reason === 'string' ? BY_REASON[reason] : undefined;
   return special ?? NEXT_STEPS[code] ?? GIVE_UP;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldsSchema, projectFields } from '../../actions/projection.ts';
-import { GatehouseError } from '../../lib/errors.ts';
+import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { asObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { parseAnswer } from '../../upstream/large-answers.ts';
 import { tool } from './define-tool.ts';
@@ -65,7 +65,8 @@ async function valueOf(scope: ToolScope, given: string): Promise<Json> {
   if (!found || rule === 'gone')
     throw new GatehouseError(
       'not_found',
-      `There is no result "${resultId.slice(0, 100)}" here. Results are stored for an hour, for the caller of the action. Run the action again.`,
+      `There is no result "${resultId.slice(0, 100)}" here. Results are stored for an hour, for the caller of the action.`,
+      { details: { resultId: resultId.slice(0, 100) } },
     );
   if (rule !== undefined)
     throw new GatehouseError('restricted', `The rule ${rule} denies the action of this result.`, {
@@ -78,8 +79,13 @@ async function valueOf(scope: ToolScope, given: string): Promise<Json> {
 /** @throws GatehouseError `expression_failed` */
 async function evaluated({ context, grant }: ToolScope, expression: string, value: Json): Promise<Json> {
   const owner = `${grant.live.server.serverId} ${grant.userId ?? grant.caller}`;
-  const [result = null] = await context.expressions.map({ owner, expression, inputs: [value] });
-  return result;
+  try {
+    const [result = null] = await context.expressions.map({ owner, expression, inputs: [value] });
+    return result;
+  } catch (error) {
+    const isFault = error instanceof GatehouseError && error.code === 'expression_failed';
+    throw isFault ? withDetails(error, { field: 'expression' }) : error;
+  }
 }
 
 /** Returns the records that have all words, in any member and letter case. For an object, returns its members that do. */
