@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UNKNOWN_MEMBER } from './errors.ts';
-import { listOf } from './near-members.ts';
+import { listOf, oneOf, typeRule } from './near-members.ts';
 import { didYouMean } from './words.ts';
 
 /**
@@ -11,6 +11,7 @@ export const FOR_FAULTS = {
   reportInput: true,
   error: (issue: z.core.$ZodRawIssue): string | undefined => {
     if (issue.code === 'invalid_type') return typeRule(issue.expected, issue.input);
+    if (issue.code === 'invalid_value') return oneOf(issue.values, issue.input);
     if (issue.code !== 'unrecognized_keys') return undefined;
     const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
     return issue.keys.map((key) => unknownRule(key, known)).join('\n');
@@ -20,15 +21,4 @@ export const FOR_FAULTS = {
 function unknownRule(key: string, known: readonly string[]): string {
   const proposal = didYouMean(key, known);
   return `${UNKNOWN_MEMBER}${proposal === '' ? listOf(known) : `.${proposal}`}`;
-}
-
-/** Returns the rule for a text or number of the wrong type; undefined for other types. */
-function typeRule(expected: string, input: unknown): string | undefined {
-  if (expected === 'string' && (typeof input === 'number' || typeof input === 'boolean'))
-    return `must be a text: write "${input}" in quotes`;
-  if (expected === 'array' && input !== undefined && typeof input !== 'object') return 'must be a list';
-  const isNumber = expected === 'number' || expected === 'int';
-  if (isNumber && typeof input === 'string' && input.trim() !== '' && Number.isFinite(Number(input)))
-    return `must be a number: write ${Number(input)} without quotes`;
-  return undefined;
 }

@@ -50,10 +50,30 @@ export function oneOf(values: readonly unknown[], given: unknown): string {
   return `must be one of: ${texts.join(', ')}${near === '' ? '' : `.${near}`}`;
 }
 
+/** Returns the rule for a missing value, or one of another type than `expected`, a type of zod. */
+export function typeRule(expected: string, given: unknown): string {
+  return given === undefined
+    ? 'is required'
+    : `must be ${TYPES[expected] ?? expected}${inType(expected, given)}`;
+}
+
+const TYPES: { [expected: string]: string } = {
+  string: 'text',
+  record: 'an object',
+  object: 'an object',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
 /** Returns how to write a value in the type that a schema expects; empty where that is not certain. */
 export function inType(expected: unknown, given: unknown): string {
   if (expected === 'string' && (typeof given === 'number' || typeof given === 'boolean'))
     return `: write "${given}" in quotes`;
+  const isNumber = expected === 'number' || expected === 'int';
+  if (isNumber && typeof given === 'string' && given.trim() !== '' && Number.isFinite(Number(given)))
+    return `: write ${Number(given)} without quotes`;
   if (expected !== 'array' || given === undefined || given === null || Array.isArray(given)) return '';
   const list = JSON.stringify([given]);
   return list.length > MAX_WRITTEN ? '' : `: write ${list}`;

@@ -285,9 +285,9 @@ describe('a fault is reported with file, path and rule', () => {
     [
       'title: Written for the tests',
       'title: 2026',
-      '7: sources.0.title: must be a text: write "2026" in quotes',
+      '7: sources.0.title: must be text: write "2026" in quotes',
     ],
-    ['in: header, name: X-Key', 'in: header, name: true', 'must be a text: write "true" in quotes'],
+    ['in: header, name: X-Key', 'in: header, name: true', 'must be text: write "true" in quotes'],
     ['categories: [commerce]', 'categories: commerce', '5: categories: must be a list'],
     [
       'name: Shop\n',

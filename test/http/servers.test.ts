@@ -43,7 +43,13 @@ describe('creating an MCP server', () => {
       { name: 'a', restrictions: { users: { mode: 'allowlist', blockedIds: ['u'] } } },
       'restrictions.users.blockedIds: must be empty in mode allowlist',
     ],
-    [{ name: 'a', restrictions: { actions: { mode: 'sometimes' } } }, 'restrictions.actions.mode'],
+    [
+      { name: 'a', restrictions: { actions: { mode: 'allow' } } },
+      'restrictions.actions.mode: must be one of: allowlist, blocklist. Did you mean "allowlist"?',
+    ],
+    [{ name: 'a', codeMode: 'On' }, 'codeMode: must be one of: auto, on, off. Did you mean "on"?'],
+    [{ name: 'a', budgets: 3 }, 'budgets: must be a list: write [3]'],
+    [{ name: 'a', restrictions: { actions: 'all' } }, 'restrictions.actions: must be an object'],
     [{ name: 'a', restrictions: { apps: {} } }, 'restrictions.apps: is not a known member'],
   ])('refuses %j: %s', async (body, sentence) => {
     const answer = await create(body);

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { inType, meantMember, oneOf } from '../../lib/near-members.ts';
+import { meantMember, oneOf, typeRule } from '../../lib/near-members.ts';
 
 /** The arguments of a call, and the schema of its tool. */
 interface Call {
@@ -43,9 +43,7 @@ function schemaAt(schema: JsonSchema, path: readonly string[]): JsonSchema {
 function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
   switch (issue.code) {
     case 'invalid_type':
-      return given === undefined
-        ? 'is required'
-        : `must be ${EXPECTED[issue.expected] ?? issue.expected}${inType(issue.expected, given)}`;
+      return typeRule(issue.expected, given);
     case 'too_small':
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
     case 'too_big':
@@ -56,16 +54,6 @@ function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
       return issue.message;
   }
 }
-
-const EXPECTED: { [type: string]: string } = {
-  string: 'text',
-  record: 'an object',
-  object: 'an object',
-  array: 'a list',
-  int: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-};
 
 function unitOf(origin: string): string {
   return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
