@@ -60,13 +60,15 @@ const NEXT_STEPS: { [code: string]: string } = {
     'Do not try again. Tell the user that their client does not support the question that this call asks.',
 };
 
-/** Next steps by `details.reason` of upstream errors, where the step for the code would not help. */
+/** Next steps by `details.reason`, where the step for the code would not help. */
 const BY_REASON: { [reason: string]: string } = {
   not_json: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
   too_deep: `${GIVE_UP} A repetition will not help.`,
   no_list: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
   permission: 'Do not repeat the call. Tell the user that this account has no right to do this at the app.',
   renewal_failed: 'Wait as long as the message says before calling again. If it fails again, tell the user.',
+  own_expression: 'Correct the expression and call again.',
+  result_gone: 'Run the action again, and read its result within an hour.',
 };
 
 type ErrorView = JsonObject & { message: string; next: string };
@@ -89,13 +91,8 @@ export function nextStep({ code, details }: GatehouseError): string {
   if (code === 'confirmation_required' && typeof details?.['tool'] === 'string')
     return `Show the user the question that follows, and ask whether they agree. If they do, call ${details['tool']} with the same arguments and this token.`;
   if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
-  if (code === 'expression_failed' && details?.['field'] === 'expression')
-    return 'Correct the expression and call again.';
-  if (code === 'not_found' && details?.['resultId'] !== undefined)
-    return 'Run the action again, and read its result within an hour.';
   const reason = details?.['reason'];
-  const special = code.startsWith('upstream_') && typeof reason === 'string' ? BY_REASON[reason] : undefined;
-  return special ?? NEXT_STEPS[code] ?? GIVE_UP;
+  return (typeof reason === 'string' ? BY_REASON[reason] : undefined) ?? NEXT_STEPS[code] ?? GIVE_UP;
 }
 
 /** Returns texts with words of the app, for separate blocks: its message, the account used, account names, the question. */

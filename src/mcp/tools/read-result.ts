@@ -66,7 +66,7 @@ async function valueOf(scope: ToolScope, given: string): Promise<Json> {
     throw new GatehouseError(
       'not_found',
       `There is no result "${resultId.slice(0, 100)}" here. Results are stored for an hour, for the caller of the action.`,
-      { details: { resultId: resultId.slice(0, 100) } },
+      { details: { reason: 'result_gone' } },
     );
   if (rule !== undefined)
     throw new GatehouseError('restricted', `The rule ${rule} denies the action of this result.`, {
@@ -84,7 +84,7 @@ async function evaluated({ context, grant }: ToolScope, expression: string, valu
     return result;
   } catch (error) {
     const isFault = error instanceof GatehouseError && error.code === 'expression_failed';
-    throw isFault ? withDetails(error, { field: 'expression' }) : error;
+    throw isFault ? withDetails(error, { reason: 'own_expression' }) : error;
   }
 }
 
