@@ -71,9 +71,11 @@ const TYPES: { [expected: string]: string } = {
 export function inType(expected: unknown, given: unknown): string {
   if (expected === 'string' && (typeof given === 'number' || typeof given === 'boolean'))
     return `: write "${given}" in quotes`;
-  const isNumber = expected === 'number' || expected === 'int';
-  if (isNumber && typeof given === 'string' && given.trim() !== '' && Number.isFinite(Number(given)))
-    return `: write ${Number(given)} without quotes`;
+  if (typeof given === 'string' && given.trim() !== '') {
+    const isNumber =
+      expected === 'number' ? Number.isFinite : expected === 'int' ? Number.isInteger : undefined;
+    if (isNumber?.(Number(given))) return `: write ${Number(given)} without quotes`;
+  }
   if (expected !== 'array' || given === undefined || given === null || Array.isArray(given)) return '';
   const list = JSON.stringify([given]);
   return list.length > MAX_WRITTEN ? '' : `: write ${list}`;
