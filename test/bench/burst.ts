@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { launch, lineWith, LOAD_CORE, median } from './processes.ts';
+import { BOTH_CORES, launch, lineWith, LOAD_CORE, median } from './processes.ts';
 import { prepareProduct, type Product } from './programs.ts';
 import { table } from './table.ts';
 
@@ -23,7 +23,6 @@ const { values: options } = parseArgs({
 
 /** The first requests come this long after the start, which is before the comparison of definitions. */
 const SETTLE_MS = 10_000;
-const BOTH_CORES = '0-1';
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
 interface Case {

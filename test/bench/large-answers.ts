@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
-import { launch, lineWith, residentMb } from './processes.ts';
+import { BOTH_CORES, launch, lineWith, residentMb } from './processes.ts';
 import { table } from './table.ts';
 
 /*
@@ -84,12 +84,11 @@ async function measure(of: {
   rounds: number;
 }): Promise<string[]> {
   const program = new URL('gatehouse.ts', import.meta.url).pathname;
-  // Both cores: the collector's threads run next to the event loop, as in a service.
-  await using child = launch('0-1', [program, `http://127.0.0.1:${of.port}`, '10']);
+  await using child = launch(BOTH_CORES, [program, `http://127.0.0.1:${of.port}`, '10']);
   const started: Started = JSON.parse(await lineWith(child.process.stdout, '{'));
   const call = of.way === 'REST' ? callRest(started) : callMcp(started);
   for (let n = 0; n < 20; n++) await call('small');
-  await using prober = launch('0-1', [
+  await using prober = launch(BOTH_CORES, [
     new URL(import.meta.url).pathname,
     '--probe',
     `${started.origin}/health`,

@@ -10,6 +10,8 @@ const TICKS_PER_SECOND = 100;
 /** The server runs on one core, load and upstream on the other, so that the load does not slow the server. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0';
+/** For a server whose helper threads run next to its event loop, as in a service. */
+export const BOTH_CORES = '0-1';
 
 /** Starts a child process on one core. */
 export interface Child extends AsyncDisposable {
