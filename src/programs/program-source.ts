@@ -61,6 +61,7 @@ async (host, limits, connectorIds, program) => {
     try {
       const answer = parse(await host.request(name, argument));
       if (answer.error) throw refusal(answer.error, stack);
+      if (answer.log) log(answer.log);
       return answer.value;
     } finally {
       running -= 1;

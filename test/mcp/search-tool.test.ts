@@ -92,6 +92,70 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     });
   });
 
+  test.each([
+    ['create a ticket in Zendesk', ['Zendesk']],
+    ['move the Trello card, then tell #ops in Slack', ['Trello']],
+    ['Aufgabe in monday.com anlegen, und in ASANA', ['monday.com', 'Asana']],
+    ['upload the file to azure   devops', ['Azure DevOps']],
+    ['jira', ['Jira']],
+  ])('%j says that there is no connector for %j', async (query, apps) => {
+    const { accessUrl } = await shop(service);
+    const advice = `This server has no actions of ${apps.join(', ')}. Ask the user before you use another app instead.`;
+    expect(await search(accessUrl, { query })).toMatchObject({
+      missingApps: apps,
+      next: expect.stringContaining(advice),
+    });
+  });
+
+  test.each([
+    ['unpaid invoices in QuickBooks', ['QuickBooks Online']],
+    ['copy the Shopify orders into xero', ['Xero']],
+    ['a meeting in the Google calendar', ['Google Calendar']],
+  ])('%j says that the server hides %j', async (query, apps) => {
+    const restrictions = { connectors: { allowedIds: ['shopify', 'google-drive'] } };
+    const { accessUrl } = await shop(service, { restrictions });
+    expect(await search(accessUrl, { query })).toMatchObject({ missingApps: apps });
+  });
+
+  test.each([
+    'upload it to Google',
+    'write to ada@gmail.com, bob@zoho.com',
+    'discard the Shopify draft order',
+  ])('%j names no app that is missing', async (query) => {
+    const restrictions = { connectors: { allowedIds: ['shopify', 'google-drive'] } };
+    const { accessUrl } = await shop(service, { restrictions });
+    expect(await search(accessUrl, { query })).not.toHaveProperty('missingApps');
+  });
+
+  test.each([
+    ['create a page in Confluence', 'create_page'],
+    ['write a LinkedIn post', 'send_message'],
+  ])('%j finds %s, as without the name of the missing app', async (query, actionId) => {
+    const { accessUrl } = await shop(service);
+    expect(await search(accessUrl, { query })).toHaveProperty('actions.0.actionId', actionId);
+  });
+
+  test('knows an app without a connector by the actions that mention it', async () => {
+    const definition = {
+      id: 'atlassian',
+      name: 'Atlassian',
+      description: 'An app of the tests.',
+      categories: ['project-management'],
+      website: 'https://atlassian.example.com',
+      sources: [{ title: 'The tests themselves', read: '2026-03-01' }],
+      baseUrl: 'https://api.atlassian.example.com',
+      authentication: [{ type: 'api_key', in: 'header', name: 'X-Key' }],
+      actions: {
+        create_issue: { description: 'Creates an issue in a project of Jira.', request: 'POST /issues' },
+      },
+    };
+    expect((await service.call('POST', '/api/connectors', { body: { definition } })).status).toBe(201);
+    const { accessUrl } = await shop(service);
+    const found = await search(accessUrl, { query: 'create a jira issue' });
+    expect(found).toHaveProperty('actions.0.connectorId', 'atlassian');
+    expect(found).not.toHaveProperty('missingApps');
+  });
+
   test('keeps five hits below 1,500 tokens', async () => {
     const { accessUrl } = await shop(service);
     for (const query of ['create an invoice in Xero', 'send a mail in Outlook', 'new customer in Stripe']) {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 const found = async (query: string, allowed = all, limit = 5) =>
-  (await search('development', { query, allowed, limit })).map(
+  (await search('development', { query, allowed, limit })).hits.map(
     ({ action: { connectorId, actionId } }) => `${connectorId}.${actionId}`,
   );
 
@@ -55,7 +55,7 @@ describe('a query', () => {
   });
 
   test('with several steps finds an action for each, numbered', async () => {
-    const hits = await search('development', {
+    const { hits } = await search('development', {
       query: 'cancel the Stripe subscription, then refund her last charge and post a message in Slack',
       allowed: all,
       limit: 3,
@@ -68,18 +68,18 @@ describe('a query', () => {
   });
 
   test('without an app ranks connected apps first among equals', async () => {
-    const [first] = await search('development', {
+    const { hits } = await search('development', {
       query: 'create a customer',
       allowed: all,
       limit: 1,
       connected: new Set(['woocommerce']),
     });
-    expect(first?.action.connectorId).toBe('woocommerce');
+    expect(hits[0]?.action.connectorId).toBe('woocommerce');
   });
 
   test('without an app finds one action of two apps, or of all connected ones', async () => {
     const orders = async (connected?: ReadonlySet<string>) => {
-      const hits = await search('development', {
+      const { hits } = await search('development', {
         query: 'list the orders',
         allowed: all,
         limit: 10,

@@ -121,6 +121,12 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
     });
   });
 
+  test('the log says that a search named an app without a connector', async () => {
+    const answer = await run('return (await gatehouse.search("create a Zendesk ticket")).length');
+    expect(answer('value')).toBeGreaterThan(0);
+    expect(answer('logs')).toEqual([expect.stringContaining('no actions of Zendesk')]);
+  });
+
   test('a program may declare the name of a connector, and types of TypeScript', async () => {
     expect(await valueOf('const square = (x: number): number => x * x;\nreturn square(7);')).toBe(49);
   });

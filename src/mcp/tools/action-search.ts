@@ -7,7 +7,7 @@ import { withPauses } from '../../lib/pauses.ts';
 import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
-import { namedApps, type App } from './named-apps.ts';
+import { hiddenApps, namedApps, type NamedApp } from './named-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
 import { readQuery } from './query.ts';
@@ -24,6 +24,8 @@ interface Search {
   query: string;
   allowed: readonly Action[];
   limit: number;
+  /** Ids of the connectors that the server shows; undefined for all. */
+  visible?: ReadonlySet<string>;
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: Connected;
   /**
@@ -32,8 +34,15 @@ interface Search {
   learned?: (steps: readonly (readonly string[])[]) => Promise<LearnedWords>;
 }
 
-/** Returns the best actions for a query among the allowed ones, best first. */
-export type SearchActions = (environment: Environment, search: Search) => Promise<Hit[]>;
+interface Found {
+  /** The best actions among the allowed ones, best first. */
+  hits: Hit[];
+  /** Names of the apps that the query names and the server does not show. */
+  hidden: string[];
+}
+
+/** Searches for the actions that a query asks for. */
+export type SearchActions = (environment: Environment, search: Search) => Promise<Found>;
 
 /** Largest bonus for the actions of an app that the step names; that an earlier step names; that a later step names. */
 const APP_FACTOR = 1;
@@ -79,34 +88,36 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
     const built = await builtFor(environment);
     const steps = readQuery(search.query, built.known);
     const among = search.allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined);
-    const { connected } = search;
+    const { connected, visible } = search;
     const named = steps.map(({ words }) => namedApps(words, built.apps));
-    const namesApp = named.some((apps) => apps.size > 0);
+    const namesApp = named.some((apps) => apps.length > 0);
     const scored = steps.map((step, at) =>
       ranked(built, { step, among, favoured: favouredBy(named, at), connected }),
     );
+    const hidden = visible ? hiddenApps(named.flat(), { apps: built.apps, visible }) : [];
     const words = steps.length > 0 ? steps.map(({ content }) => content) : [parseText(search.query).stems];
     // From here on the index is not used, because a change of the catalogue during the wait closes it.
     const learned = (await search.learned?.(words)) ?? new Map();
     const lists = words.map((content, at) =>
       byExperience(scored[at] ?? [], { content, learned, allowed: search.allowed }),
     );
-    return interleaved(namesApp ? lists : lists.map((list) => repeatedLast(list, connected)), search.limit);
+    const ordered = namesApp ? lists : lists.map((list) => repeatedLast(list, connected));
+    return { hits: interleaved(ordered, search.limit), hidden: hidden.map(({ name }) => name) };
   };
 }
 
 /** Returns a factor for each action of the apps that a step names. If it names none, an earlier or later step decides. */
-function favouredBy(named: readonly ReadonlyMap<App, number>[], at: number): Map<number, number> {
-  const own = named[at] ?? new Map<App, number>();
-  const earlier = named.slice(0, at).findLast((apps) => apps.size > 0);
-  const later = named.slice(at + 1).find((apps) => apps.size > 0);
+function favouredBy(named: readonly (readonly NamedApp[])[], at: number): Map<number, number> {
+  const own = named[at] ?? [];
+  const earlier = named.slice(0, at).findLast((apps) => apps.length > 0);
+  const later = named.slice(at + 1).find((apps) => apps.length > 0);
   const [apps, factor] =
-    own.size > 0
+    own.length > 0
       ? [own, APP_FACTOR]
       : earlier
         ? [earlier, EARLIER_APP_FACTOR]
         : [later ?? own, LATER_APP_FACTOR];
-  return new Map([...apps].flatMap(([{ ids }, share]) => ids.map((id) => [id, 1 + factor * share])));
+  return new Map(apps.flatMap(({ app, share }) => app.ids.map((id) => [id, 1 + factor * share])));
 }
 
 /** Returns the first hit of each step, then the second ones, up to a limit. */

@@ -3,6 +3,8 @@ import { parseText } from './vocabulary.ts';
 
 /** An app that a query may name. */
 export interface App {
+  connectorId: string;
+  name: string;
   /** Each word of its name, with its concepts. A rarer word weighs more. */
   words: readonly { terms: readonly string[]; weight: number }[];
   ids: readonly number[];
@@ -23,6 +25,8 @@ export function appsOf(connectors: readonly Connector[], ids: ReadonlyMap<Action
   for (const word of names.flatMap((parts) => unique(parts.flatMap(({ words }) => words))))
     inNames.set(word, (inNames.get(word) ?? 0) + 1);
   return connectors.map((connector, at) => ({
+    connectorId: connector.connectorId,
+    name: connector.name,
     words: (names[at] ?? []).flatMap(({ words, concepts }) =>
       words.map((word) => ({
         terms: [word, ...(words.length === 1 ? concepts : [])],
@@ -35,27 +39,46 @@ export function appsOf(connectors: readonly Connector[], ids: ReadonlyMap<Action
   }));
 }
 
-/** Returns the apps that a step names, with the part of the name that it says. */
-export function namedApps(words: ReadonlySet<string>, apps: readonly App[]): Map<App, number> {
-  const said = apps.map((app) => {
+/** An app that a step names. */
+export interface NamedApp {
+  app: App;
+  /** The words of its name that the step has. */
+  said: readonly string[];
+  /** Their part of the name, by weight. */
+  share: number;
+}
+
+/** Returns the apps that a step names. */
+export function namedApps(words: ReadonlySet<string>, apps: readonly App[]): NamedApp[] {
+  const all = apps.map((app): NamedApp => {
     const found = app.words.filter(({ terms }) => terms.some((term) => words.has(term)));
-    const sum = (all: App['words']) => all.reduce((total, { weight }) => total + weight, 0);
-    return { app, found: found.map(({ terms }) => terms[0] ?? ''), share: sum(found) / sum(app.words) };
+    const sum = (some: App['words']) => some.reduce((total, { weight }) => total + weight, 0);
+    return { app, said: found.map(({ terms }) => terms[0] ?? ''), share: sum(found) / sum(app.words) };
   });
-  const named = said.filter(({ share }) => share >= NAMED);
-  const longest = named.filter(
-    ({ found }) =>
+  const named = all.filter(({ share }) => share >= NAMED);
+  return named.filter(
+    ({ said }) =>
       !named.some(
-        (other) => other.found.length > found.length && found.every((word) => other.found.includes(word)),
+        (other) => other.said.length > said.length && said.every((word) => other.said.includes(word)),
       ),
   );
-  return new Map(longest.map(({ app, share }) => [app, share]));
+}
+
+/** Returns the named apps that are hidden, without those whose words also occur in the name of a visible one, such as `Google`. */
+export function hiddenApps(
+  named: readonly NamedApp[],
+  { apps, visible }: { apps: readonly App[]; visible: ReadonlySet<string> },
+): App[] {
+  const shown = apps.filter(({ connectorId }) => visible.has(connectorId));
+  const isShown = (said: readonly string[]) =>
+    shown.some(({ words }) => said.every((word) => words.some(({ terms }) => terms.includes(word))));
+  return named.filter(({ said }) => !isShown(said)).map(({ app }) => app);
 }
 
 /** Returns the words and concepts that name an app. */
 export function wordsOfNamed(words: ReadonlySet<string>, apps: readonly App[]): Set<string> {
   return new Set(
-    [...namedApps(words, apps).keys()].flatMap((app) =>
+    namedApps(words, apps).flatMap(({ app }) =>
       app.words
         .map(({ terms }) => terms)
         .filter((terms) => terms.some((term) => words.has(term)))

@@ -46,8 +46,8 @@ export interface ProgramState {
  */
 export async function answerRequest(scope: ToolScope, state: ProgramState, request: Request): Promise<Reply> {
   try {
-    const value = await valueOf(scope, state, request);
-    const text = await jsonText({ value }, scope.context.throttle.pause);
+    const answer = await answerOf(scope, state, request);
+    const text = await jsonText({ ...answer }, scope.context.throttle.pause);
     if (Buffer.byteLength(text) > LIMITS.answer) throw tooLarge();
     return { text };
   } catch (thrown) {
@@ -70,21 +70,28 @@ export function refusalView(error: GatehouseError, requestId: string): JsonObjec
   return { code, message, details: details ? asObject(asJson(details)) : {} };
 }
 
-async function valueOf(scope: ToolScope, state: ProgramState, request: Request): Promise<Json> {
+/** The answer to a request of a program, and a line for its log. */
+interface ProgramAnswer {
+  value: Json;
+  log?: string;
+}
+
+async function answerOf(scope: ToolScope, state: ProgramState, request: Request): Promise<ProgramAnswer> {
   const argument = parseJson(request.argument);
   if (request.name === 'search') {
     const { query } = parsed(searchArgument, argument, 'gatehouse.search');
     const { value } = await searchActionsTool.run(scope, { query });
-    return value['actions'] ?? [];
+    const { actions = [], missingApps, next } = value;
+    return { value: actions, ...(missingApps === undefined ? {} : { log: String(next) }) };
   }
   if (request.name === 'describe') {
     const { action } = parsed(describeArgument, argument, 'gatehouse.describe');
     const [connectorId, actionId] = action.split('.');
     const { value } = await getActionTool.run(scope, { actions: [{ connectorId, actionId }] });
     const { actions } = value;
-    return Array.isArray(actions) ? (actions[0] ?? null) : null;
+    return { value: Array.isArray(actions) ? (actions[0] ?? null) : null };
   }
-  return call(scope, state, { argument, answered: request.answered });
+  return { value: await call(scope, state, { argument, answered: request.answered }) };
 }
 
 async function call(

@@ -9,6 +9,7 @@ import type { Connected } from '../../credentials/memory.ts';
 import type { Hit } from './action-search.ts';
 import { compactSchema } from './compact-schema.ts';
 import { tool } from './define-tool.ts';
+import { withoutOtherApps } from './other-apps.ts';
 import { openExperience } from './search-experience.ts';
 import type { ToolScope } from './tool.ts';
 import { visibleConnector } from './visible-names.ts';
@@ -41,25 +42,31 @@ export const searchActionsTool = tool({
   }),
   hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   async run(scope, { query, connectorId, effect, limit = 5 }) {
-    const among =
-      connectorId === undefined ? scope.visible.connectors : [visibleConnector(scope, connectorId)];
+    const { connectors } = scope.visible;
+    const among = connectorId === undefined ? connectors : [visibleConnector(scope, connectorId)];
     const allowed = among
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
     const connected = await connectedTo(scope);
     const experience = await openExperience(scope, query);
-    const hits = await scope.searchActions(scope.grant.environment, {
-      query,
+    const { rest, others } = withoutOtherApps(query, connectors);
+    const { hits, hidden } = await scope.searchActions(scope.grant.environment, {
+      query: rest,
       allowed,
       limit,
+      visible: new Set(connectors.map(({ connector }) => connector.connectorId)),
       connected,
       learned: experience?.learned,
     });
     await experience?.note(hits);
-    if (hits.length === 0) return { actions: [], ...nearestConnectors(among, { query, connected }) };
+    const found =
+      hits.length === 0
+        ? { connectors: nearestConnectors(among, { query, connected }), next: NO_HITS }
+        : nextFor(scope, hits, connected);
     return {
       actions: hits.map((hit, at) => hitOf(scope, hit, { connected, isFull: at < FULL_HITS })),
-      ...nextFor(scope, hits, connected),
+      ...found,
+      ...missingFor([...new Set([...hidden, ...others])], found.next),
     };
   },
 });
@@ -117,7 +124,7 @@ function typeName({ type, anyOf }: JsonSchema): string {
 }
 
 /** Returns advice where an account is missing. It creates no link, because the user may not need one. */
-function nextFor(scope: ToolScope, hits: readonly Hit[], connected: Connected): JsonObject {
+function nextFor(scope: ToolScope, hits: readonly Hit[], connected: Connected): { next?: string } {
   const missing = new Map(
     hits.flatMap(({ action }): [string, string][] => {
       const connector = connectorOf(scope, action);
@@ -138,21 +145,25 @@ function nextFor(scope: ToolScope, hits: readonly Hit[], connected: Connected): 
   };
 }
 
+/** Returns apps that the query names and the server does not offer, with advice before the other one. */
+function missingFor(missing: readonly string[], next: string | undefined): JsonObject {
+  if (missing.length === 0) return {};
+  const advice = `This server has no actions of ${missing.join(', ')}. Ask the user before you use another app instead.`;
+  return { missingApps: [...missing], next: next === undefined ? advice : `${advice} ${next}` };
+}
+
 /** Returns connectors for a query without hits: those with a similar name, then those of the user, then the others. */
 function nearestConnectors(
   among: readonly VisibleConnector[],
   { query, connected }: { query: string; connected: Connected },
-): JsonObject {
+): JsonObject[] {
   const byName = new Map(among.map((one) => [one.connector.name, one]));
   const near = query.split(/\s+/).flatMap((word) => nearestNames(word, byName.keys()));
   const own = among.filter(({ connector }) => connected.has(connector.connectorId));
   const ordered = new Set([...near.flatMap((name) => byName.get(name) ?? []), ...own, ...among]);
-  return {
-    connectors: [...ordered].slice(0, NEAREST).map(({ connector }) => ({
-      connectorId: connector.connectorId,
-      name: connector.name,
-      connected: isConnected(connector, connected),
-    })),
-    next: NO_HITS,
-  };
+  return [...ordered].slice(0, NEAREST).map(({ connector }) => ({
+    connectorId: connector.connectorId,
+    name: connector.name,
+    connected: isConnected(connector, connected),
+  }));
 }

@@ -1,0 +1,63 @@
+import type { VisibleConnector } from './visible-types.ts';
+
+/**
+ * Well-known apps without a shipped connector. Names that are also usual words in one of the five languages (Box, Lever, Wise)
+ * and names of file formats (Excel) are left out.
+ */
+const NAMES = `
+ActiveCampaign, Adyen, Airtable, Algolia, Amazon, Amplitude, Asana, Auth0, AWS, Azure, Azure DevOps, BambooHR, Basecamp, Bexio, BigQuery,
+Bitbucket, Bluesky, Braintree, Brevo, Calendly, Canva, Chargebee, CircleCI, ClickUp, Cloudflare, Confluence, Constant Contact, Contentful,
+ConvertKit, Databricks, Datadog, DATEV, Deel, Discord, DocuSign, Dynamics 365, eBay, Elasticsearch, Etsy, Evernote, Exact Online, Facebook,
+Figma, Firebase, FreshBooks, Freshdesk, Freshsales, Freshservice, GoCardless, Google Ads, Google Analytics, Google Forms, Gorgias, Grafana,
+Help Scout, Heroku, Holded, Instagram, Intercom, Jenkins, Jira, Klarna, Klaviyo, Lexoffice, Linear, LinkedIn, Mailchimp, Mailgun, Magento,
+Mastodon, Mattermost, Metabase, Microsoft Teams, MS Teams, Mixpanel, Mollie, monday.com, MongoDB, MySQL, n8n, Netlify, NetSuite,
+New Relic, Nextcloud, Odoo, Okta, OneDrive, OneNote, Opsgenie, PagerDuty, PandaDoc, PayPal, Pennylane, Personio, Pinterest, Pipedrive,
+PostgreSQL, PostHog, PrestaShop, Razorpay, Recurly, Reddit, Sage Intacct, SAP, SendGrid, Sentry, ServiceNow, sevDesk, SharePoint, Shopware,
+Smartsheet, Snowflake, Splunk, Squarespace, Supabase, SurveyMonkey, Tableau, Telegram, TikTok, Todoist, Trello, Twilio, Twitter, Typeform,
+Vercel, Webex, Webflow, WhatsApp, Wix, WordPress, Wrike, YouTube, Zapier, Zendesk, Zoho
+`;
+
+/** The names in this list, longest first, so that `Azure DevOps` is found before `Azure`. */
+const LONGEST_FIRST = NAMES.trim()
+  .split(/,\s+/)
+  .toSorted((a, b) => b.length - a.length);
+const ANY_NAME = patternOf(LONGEST_FIRST, 'giu');
+/** The domain of an e-mail address names no app: `write to ada@gmail.com`. */
+const DOMAIN = /(?<=[\p{L}\p{N}])@[\p{L}\p{N}.-]+/gu;
+
+/**
+ * Finds well-known apps that a query names and no connector is for, or mentions in an action. Returns their names, and the query
+ * without them and without e-mail addresses: a search would take `discord` for a misspelt `discard`, and `PayPal` for a payment.
+ */
+export function withoutOtherApps(
+  query: string,
+  connectors: readonly VisibleConnector[],
+): { rest: string; others: string[] } {
+  const others = new Set<string>();
+  const rest = query.replaceAll(DOMAIN, ' ').replaceAll(ANY_NAME, (said) => {
+    const name = LONGEST_FIRST.find((one) => keyOf(one) === keyOf(said)) ?? said;
+    if (!others.has(name) && isMentioned(name, connectors)) return said;
+    others.add(name);
+    return ' ';
+  });
+  return { rest, others: [...others] };
+}
+
+function isMentioned(name: string, connectors: readonly VisibleConnector[]): boolean {
+  const pattern = patternOf([name], 'iu');
+  return connectors.some(
+    ({ connector, actions }) =>
+      pattern.test(connector.name) ||
+      actions.some((action) => pattern.test(`${action.name}. ${action.description}`)),
+  );
+}
+
+/** Returns a pattern for any of these names as whole words. */
+function patternOf(names: readonly string[], flags: string): RegExp {
+  const texts = names.map((name) => name.replaceAll('.', '\\.').replaceAll(' ', '\\s+'));
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${texts.join('|')})(?![\\p{L}\\p{N}])`, flags);
+}
+
+function keyOf(name: string): string {
+  return name.replaceAll(/\s+/g, ' ').toLowerCase();
+}
