@@ -121,6 +121,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     'upload it to Google',
     'write to ada@gmail.com, bob@zoho.com',
     'discard the Shopify draft order',
+    'ouvre le tableau des congés',
   ])('%j names no app that is missing', async (query) => {
     const restrictions = { connectors: { allowedIds: ['shopify', 'google-drive'] } };
     const { accessUrl } = await shop(service, { restrictions });

@@ -1,19 +1,19 @@
 import type { VisibleConnector } from './visible-types.ts';
 
 /**
- * Well-known apps without a shipped connector. Names that are also usual words in one of the five languages (Box, Lever, Wise)
- * and names of file formats (Excel) are left out.
+ * Well-known apps without a shipped connector. Names that are also usual words in one of the five languages (Box, Tableau,
+ * Wise), names of people (Jenkins) and of file formats (Excel) are left out.
  */
 const NAMES = `
 ActiveCampaign, Adyen, Airtable, Algolia, Amazon, Amplitude, Asana, Auth0, AWS, Azure, Azure DevOps, BambooHR, Basecamp, Bexio, BigQuery,
 Bitbucket, Bluesky, Braintree, Brevo, Calendly, Canva, Chargebee, CircleCI, ClickUp, Cloudflare, Confluence, Constant Contact, Contentful,
 ConvertKit, Databricks, Datadog, DATEV, Deel, Discord, DocuSign, Dynamics 365, eBay, Elasticsearch, Etsy, Evernote, Exact Online, Facebook,
 Figma, Firebase, FreshBooks, Freshdesk, Freshsales, Freshservice, GoCardless, Google Ads, Google Analytics, Google Forms, Gorgias, Grafana,
-Help Scout, Heroku, Holded, Instagram, Intercom, Jenkins, Jira, Klarna, Klaviyo, Lexoffice, Linear, LinkedIn, Mailchimp, Mailgun, Magento,
-Mastodon, Mattermost, Metabase, Microsoft Teams, MS Teams, Mixpanel, Mollie, monday.com, MongoDB, MySQL, n8n, Netlify, NetSuite,
+Help Scout, Heroku, Holded, Instagram, Intercom, Jira, Klarna, Klaviyo, Lexoffice, Linear, LinkedIn, Mailchimp, Mailgun, Magento,
+Mastodon, Mattermost, Metabase, Microsoft Teams, MS Teams, Mixpanel, monday.com, MongoDB, MySQL, n8n, Netlify, NetSuite,
 New Relic, Nextcloud, Odoo, Okta, OneDrive, OneNote, Opsgenie, PagerDuty, PandaDoc, PayPal, Pennylane, Personio, Pinterest, Pipedrive,
 PostgreSQL, PostHog, PrestaShop, Razorpay, Recurly, Reddit, Sage Intacct, SAP, SendGrid, Sentry, ServiceNow, sevDesk, SharePoint, Shopware,
-Smartsheet, Snowflake, Splunk, Squarespace, Supabase, SurveyMonkey, Tableau, Telegram, TikTok, Todoist, Trello, Twilio, Twitter, Typeform,
+Smartsheet, Snowflake, Splunk, Squarespace, Supabase, SurveyMonkey, Telegram, TikTok, Todoist, Trello, Twilio, Twitter, Typeform,
 Vercel, Webex, Webflow, WhatsApp, Wix, WordPress, Wrike, YouTube, Zapier, Zendesk, Zoho
 `;
 
