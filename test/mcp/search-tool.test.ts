@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { estimateTokens } from '../../src/lib/token-estimate.ts';
+import { notesFile } from '../support/custom.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -137,23 +138,12 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
   });
 
   test('knows an app without a connector by the actions that mention it', async () => {
-    const definition = {
-      id: 'atlassian',
-      name: 'Atlassian',
-      description: 'An app of the tests.',
-      categories: ['project-management'],
-      website: 'https://atlassian.example.com',
-      sources: [{ title: 'The tests themselves', read: '2026-03-01' }],
-      baseUrl: 'https://api.atlassian.example.com',
-      authentication: [{ type: 'api_key', in: 'header', name: 'X-Key' }],
-      actions: {
-        create_issue: { description: 'Creates an issue in a project of Jira.', request: 'POST /issues' },
-      },
-    };
+    const description = 'Lists the notes of a Jira issue.';
+    const definition = notesFile('https://api.notes.example.com', { description });
     expect((await service.call('POST', '/api/connectors', { body: { definition } })).status).toBe(201);
     const { accessUrl } = await shop(service);
-    const found = await search(accessUrl, { query: 'create a jira issue' });
-    expect(found).toHaveProperty('actions.0.connectorId', 'atlassian');
+    const found = await search(accessUrl, { query: 'list the notes of a jira issue' });
+    expect(found).toHaveProperty('actions.0.connectorId', 'notes');
     expect(found).not.toHaveProperty('missingApps');
   });
 
