@@ -3,18 +3,23 @@ import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import { createActionSearch, type SearchActions } from '../../src/mcp/tools/action-search.ts';
+import type { VisibleConnector } from '../../src/mcp/tools/visible-types.ts';
 
 let catalog: Catalog;
+let visible: VisibleConnector[];
 let all: Action[];
 let search: SearchActions;
 beforeAll(async () => {
   catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: true });
-  all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
+  visible = catalog
+    .connectors('development')
+    .map((connector) => ({ connector, actions: [...connector.actions.values()] }));
+  all = visible.flatMap(({ actions }) => [...actions]);
   search = createActionSearch({ catalog });
 });
 
 const found = async (query: string, allowed = all, limit = 5) =>
-  (await search('development', { query, allowed, limit })).hits.map(
+  (await search('development', { query, allowed, limit, visible })).hits.map(
     ({ action: { connectorId, actionId } }) => `${connectorId}.${actionId}`,
   );
 
@@ -58,6 +63,7 @@ describe('a query', () => {
     const { hits } = await search('development', {
       query: 'cancel the Stripe subscription, then refund her last charge and post a message in Slack',
       allowed: all,
+      visible,
       limit: 3,
     });
     expect(hits.map(({ step, action }) => [step, `${action.connectorId}.${action.actionId}`])).toEqual([
@@ -71,6 +77,7 @@ describe('a query', () => {
     const { hits } = await search('development', {
       query: 'create a customer',
       allowed: all,
+      visible,
       limit: 1,
       connected: new Set(['woocommerce']),
     });
@@ -82,6 +89,7 @@ describe('a query', () => {
       const { hits } = await search('development', {
         query: 'list the orders',
         allowed: all,
+        visible,
         limit: 10,
         connected,
       });
@@ -125,7 +133,7 @@ test('a catalogue that changes during a search does not end it', async () => {
   const changing = createActionSearch({
     catalog: Object.create(catalog, { version: { get: () => version } }),
   });
-  const wanted = { query: 'create a customer', allowed: all, limit: 1 };
+  const wanted = { query: 'create a customer', allowed: all, visible, limit: 1 };
   const first = await changing('development', wanted);
   const interrupted = await changing('development', {
     ...wanted,

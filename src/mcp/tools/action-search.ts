@@ -8,9 +8,11 @@ import type { Environment } from '../../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
 import { hiddenApps, namedApps, type NamedApp } from './named-apps.ts';
+import { withoutOtherApps } from './other-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
 import { readQuery } from './query.ts';
+import type { VisibleConnector } from './visible-types.ts';
 import { parseText } from './vocabulary.ts';
 
 /** An action that a search found. */
@@ -24,8 +26,8 @@ interface Search {
   query: string;
   allowed: readonly Action[];
   limit: number;
-  /** Ids of the connectors that the server shows; undefined for all. */
-  visible?: ReadonlySet<string>;
+  /** The connectors that the server shows. */
+  visible: readonly VisibleConnector[];
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: Connected;
   /**
@@ -37,8 +39,8 @@ interface Search {
 interface Found {
   /** The best actions among the allowed ones, best first. */
   hits: Hit[];
-  /** Names of the apps that the query names and the server does not show. */
-  hidden: string[];
+  /** Names of the apps that the query names and the server does not offer. */
+  missing: string[];
 }
 
 /** Searches for the actions that a query asks for. */
@@ -86,15 +88,17 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
 
   return async (environment, search) => {
     const built = await builtFor(environment);
-    const steps = readQuery(search.query, built.known);
-    const among = search.allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined);
     const { connected, visible } = search;
+    const { rest, others } = withoutOtherApps(search.query, visible);
+    const steps = readQuery(rest, built.known);
+    const among = search.allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined);
     const named = steps.map(({ words }) => namedApps(words, built.apps));
     const namesApp = named.some((apps) => apps.length > 0);
     const scored = steps.map((step, at) =>
       ranked(built, { step, among, favoured: favouredBy(named, at), connected }),
     );
-    const hidden = visible ? hiddenApps(named.flat(), { apps: built.apps, visible }) : [];
+    const shown = new Set(visible.map(({ connector }) => connector.connectorId));
+    const hidden = hiddenApps(named.flat(), { apps: built.apps, shown });
     const words = steps.length > 0 ? steps.map(({ content }) => content) : [parseText(search.query).stems];
     // From here on the index is not used, because a change of the catalogue during the wait closes it.
     const learned = (await search.learned?.(words)) ?? new Map();
@@ -102,7 +106,7 @@ export function createActionSearch({ catalog }: Pick<Base, 'catalog'>): SearchAc
       byExperience(scored[at] ?? [], { content, learned, allowed: search.allowed }),
     );
     const ordered = namesApp ? lists : lists.map((list) => repeatedLast(list, connected));
-    return { hits: interleaved(ordered, search.limit), hidden: hidden.map(({ name }) => name) };
+    return { hits: interleaved(ordered, search.limit), missing: [...new Set([...hidden, ...others])] };
   };
 }
 

@@ -52,7 +52,7 @@ export interface NamedApp {
 export function namedApps(words: ReadonlySet<string>, apps: readonly App[]): NamedApp[] {
   const all = apps.map((app): NamedApp => {
     const found = app.words.filter(({ terms }) => terms.some((term) => words.has(term)));
-    const sum = (some: App['words']) => some.reduce((total, { weight }) => total + weight, 0);
+    const sum = (parts: App['words']) => parts.reduce((total, { weight }) => total + weight, 0);
     return { app, said: found.map(({ terms }) => terms[0] ?? ''), share: sum(found) / sum(app.words) };
   });
   const named = all.filter(({ share }) => share >= NAMED);
@@ -64,15 +64,18 @@ export function namedApps(words: ReadonlySet<string>, apps: readonly App[]): Nam
   );
 }
 
-/** Returns the named apps that are hidden, without those whose words also occur in the name of a visible one, such as `Google`. */
+/**
+ * Returns the names of those apps that a server hides, without those whose words also occur in the name of an app that it shows,
+ * such as `Google`.
+ */
 export function hiddenApps(
   named: readonly NamedApp[],
-  { apps, visible }: { apps: readonly App[]; visible: ReadonlySet<string> },
-): App[] {
-  const shown = apps.filter(({ connectorId }) => visible.has(connectorId));
+  { apps, shown }: { apps: readonly App[]; shown: ReadonlySet<string> },
+): string[] {
+  const others = apps.filter(({ connectorId }) => shown.has(connectorId));
   const isShown = (said: readonly string[]) =>
-    shown.some(({ words }) => said.every((word) => words.some(({ terms }) => terms.includes(word))));
-  return named.filter(({ said }) => !isShown(said)).map(({ app }) => app);
+    others.some(({ words }) => said.every((word) => words.some(({ terms }) => terms.includes(word))));
+  return named.filter(({ said }) => !isShown(said)).map(({ app }) => app.name);
 }
 
 /** Returns the words and concepts that name an app. */

@@ -17,17 +17,24 @@ Smartsheet, Snowflake, Splunk, Squarespace, Supabase, SurveyMonkey, Telegram, Ti
 Vercel, Webex, Webflow, WhatsApp, Wix, WordPress, Wrike, YouTube, Zapier, Zendesk, Zoho
 `;
 
-/** The names in this list, longest first, so that `Azure DevOps` is found before `Azure`. */
-const LONGEST_FIRST = NAMES.trim()
-  .split(/,\s+/)
-  .toSorted((a, b) => b.length - a.length);
-const ANY_NAME = patternOf(LONGEST_FIRST, 'giu');
+/** Names by their key. */
+const BY_KEY = new Map(
+  NAMES.trim()
+    .split(/,\s+/)
+    .map((name) => [keyOf(name), name]),
+);
+/** Longest first, so that `Azure DevOps` is found before `Azure`. */
+const ANY_NAME = patternOf(
+  [...BY_KEY.keys()].toSorted((a, b) => b.length - a.length),
+  'giu',
+);
 /** The domain of an e-mail address names no app: `write to ada@gmail.com`. */
 const DOMAIN = /(?<=[\p{L}\p{N}])@[\p{L}\p{N}.-]+/gu;
 
 /**
- * Finds well-known apps that a query names and no connector is for, or mentions in an action. Returns their names, and the query
- * without them and without e-mail addresses: a search would take `discord` for a misspelt `discard`, and `PayPal` for a payment.
+ * Finds the well-known apps in a query that no connector is for and no action mentions. Returns their names, and the query
+ * without them and without the domains of e-mail addresses: a search would take `discord` for a misspelt `discard`, and `PayPal`
+ * for a payment.
  */
 export function withoutOtherApps(
   query: string,
@@ -35,7 +42,7 @@ export function withoutOtherApps(
 ): { rest: string; others: string[] } {
   const others = new Set<string>();
   const rest = query.replaceAll(DOMAIN, ' ').replaceAll(ANY_NAME, (said) => {
-    const name = LONGEST_FIRST.find((one) => keyOf(one) === keyOf(said)) ?? said;
+    const name = BY_KEY.get(keyOf(said)) ?? said;
     if (!others.has(name) && isMentioned(name, connectors)) return said;
     others.add(name);
     return ' ';
@@ -58,6 +65,7 @@ function patternOf(names: readonly string[], flags: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${texts.join('|')})(?![\\p{L}\\p{N}])`, flags);
 }
 
+/** Returns a name in lower case, and with single blanks. */
 function keyOf(name: string): string {
   return name.replaceAll(/\s+/g, ' ').toLowerCase();
 }

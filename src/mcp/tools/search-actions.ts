@@ -9,7 +9,6 @@ import type { Connected } from '../../credentials/memory.ts';
 import type { Hit } from './action-search.ts';
 import { compactSchema } from './compact-schema.ts';
 import { tool } from './define-tool.ts';
-import { withoutOtherApps } from './other-apps.ts';
 import { openExperience } from './search-experience.ts';
 import type { ToolScope } from './tool.ts';
 import { visibleConnector } from './visible-names.ts';
@@ -49,12 +48,11 @@ export const searchActionsTool = tool({
       .filter((action) => effect === undefined || action.effects.includes(effect));
     const connected = await connectedTo(scope);
     const experience = await openExperience(scope, query);
-    const { rest, others } = withoutOtherApps(query, connectors);
-    const { hits, hidden } = await scope.searchActions(scope.grant.environment, {
-      query: rest,
+    const { hits, missing } = await scope.searchActions(scope.grant.environment, {
+      query,
       allowed,
       limit,
-      visible: new Set(connectors.map(({ connector }) => connector.connectorId)),
+      visible: connectors,
       connected,
       learned: experience?.learned,
     });
@@ -66,7 +64,7 @@ export const searchActionsTool = tool({
     return {
       actions: hits.map((hit, at) => hitOf(scope, hit, { connected, isFull: at < FULL_HITS })),
       ...found,
-      ...missingFor([...new Set([...hidden, ...others])], found.next),
+      ...missingFor(missing, found.next),
     };
   },
 });
