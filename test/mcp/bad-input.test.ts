@@ -136,12 +136,12 @@ describe('a body', () => {
         'more: is not a known argument; known: category, cursor. Correct the named arguments and call again.\nInput schema: {',
     );
     expect(await call('search_actions_svc', { query: '', effect: 'x', limit: 11 })).toContain(
-      'query: must be at least 1 characters; effect: must be one of: read, write, destructive; limit: must be at most 10.',
+      'query: must be at least 1 character; effect: must be one of: read, write, destructive; limit: must be at most 10.',
     );
     expect(await call('execute_batch_svc', { calls: [{ connectorId: 'sandbox', action: 'x' }] })).toContain(
       'calls.0.actionId: is required; known: list_customers,',
     );
-    expect(await call('execute_batch_svc', { calls: [] })).toContain('calls: must be at least 1 items.');
+    expect(await call('execute_batch_svc', { calls: [] })).toContain('calls: must be at least 1 item.');
   });
 
   test('with a Content-Encoding is rejected with the reason', async () => {

@@ -45,9 +45,9 @@ function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
     case 'invalid_type':
       return typeRule(issue.expected, given);
     case 'too_small':
-      return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
+      return `must be at least ${amount(issue.minimum, issue.origin)}`;
     case 'too_big':
-      return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
+      return `must be at most ${amount(issue.maximum, issue.origin)}`;
     case 'invalid_value':
       return oneOf(issue.values, given);
     default:
@@ -55,6 +55,8 @@ function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
   }
 }
 
-function unitOf(origin: string): string {
-  return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
+/** Returns a bound with its unit: `1 character`, `20 items`, `10`. */
+function amount(bound: number | bigint, origin: string): string {
+  const unit = origin === 'string' ? ' character' : origin === 'array' ? ' item' : '';
+  return `${bound}${unit}${unit === '' || bound === 1 ? '' : 's'}`;
 }
