@@ -77,14 +77,14 @@ const CELLS: Cell[] = [
     tools: 10,
     ours: call('bench10_get_item', { itemId: '1' }),
     theirs: call('get_item', {}),
-    peers: ['sdk'],
+    peers: ['sdk', 'express'],
   },
   {
     name: 'action, page of 50',
     tools: 10,
     ours: call('bench10_list_page', { limit: 50 }),
     theirs: call('list_page', {}),
-    peers: ['sdk'],
+    peers: ['sdk', 'express'],
   },
   {
     name: 'action, 1 KB answer, one connection',
