@@ -137,6 +137,8 @@ export async function publish(
       | {
           /** The only subscription that receives the events: they are its backfill. */
           only?: string;
+          /** Subscriptions of the source that do not receive the events. */
+          except?: (row: SubscriptionRow) => boolean;
           /** Extra headers of these deliveries: `x-svc-…` → value. */
           marks?: Record<string, string>;
         }
@@ -154,7 +156,8 @@ export async function publish(
       sourceId,
     ]);
     const [row] = rows;
-    locked = rows;
+    const { except } = options;
+    locked = except ? rows.filter((one) => !except(one)) : rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
     if (!row || row.has_workflows) await context.runs.onEvents(tx, context, { source, events });
     if (!row || row.has_listeners) others = await listeners(tx, context, environment);

@@ -78,3 +78,11 @@ export async function oneFieldMapping(tx: Tx): Promise<void> {
 export async function newestStates(tx: Tx): Promise<void> {
   await tx.schema.alterTable('seen').addColumn('state', 'text').execute();
 }
+
+/** Adds whether an observed record was stored without an event. A webhook about it then publishes the event. */
+export async function silentRecords(tx: Tx): Promise<void> {
+  await tx.schema
+    .alterTable('seen')
+    .addColumn('silent', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+}

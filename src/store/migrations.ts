@@ -19,6 +19,7 @@ import {
   newestStates,
   offeredDeliveries,
   oneFieldMapping,
+  silentRecords,
 } from './migration-event-indexes.ts';
 import { consolePeople, consoleSessions, countedUsers } from './migration-console.ts';
 import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
@@ -100,4 +101,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'undos', up: undos },
   { name: 'tests of steps', up: testsOfSteps },
   { name: 'tasks', up: tasks },
+  { name: 'silent records', up: silentRecords },
 ];

@@ -55,9 +55,16 @@ export interface EventTables {
   };
   /**
    * Changes that a source has already reported: by record for `created`, by record and version for `updated`. `state`
-   * of a record (`c:`): its newest version, seen at `seen_at`; null in rows of releases that stored none.
+   * of a record (`c:`): its newest version, seen at `seen_at`; null in rows of releases that stored none. `silent`: 0,
+   * its event was published; 1, the first listing stored it without one; 2, a later observation did.
    */
-  seen: { source_id: string; key: string; seen_at: number; state: string | null };
+  seen: {
+    source_id: string;
+    key: string;
+    seen_at: number;
+    state: string | null;
+    silent: Generated<0 | 1 | 2>;
+  };
   /** Webhooks of apps as they arrived, each once. */
   inbox: {
     inbox_id: string;

@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { z } from 'zod';
 import type { JobKind } from '../../runtime/jobs.ts';
-import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
+import { HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../../unified/map.ts';
 import { lockSameSource } from '../consumers.ts';
-import { LARGEST_SKEW_MS, knownAmong } from './record-changes.ts';
+import { BEGINNING_MS, LARGEST_SKEW_MS } from './record-changes.ts';
+import { knownAmong } from './record-keys.ts';
 import { BACKFILL_MARK, publish } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
@@ -48,7 +49,7 @@ export function backfillJob(context: Context): JobKind {
       // The first poll sets the baseline, which separates old records from new ones.
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const { records: all, isAll } = await recordsOf(context, source, signal);
-      const oldUntil = Math.max(source.baselineAt + SECOND, row.subscribed_at - LARGEST_SKEW_MS);
+      const oldUntil = Math.max(source.baselineAt + BEGINNING_MS, row.subscribed_at - LARGEST_SKEW_MS);
       const records = await notYetSent(context, source, { subscriptionId, all, oldUntil });
       let left: Left = 'more';
       while (left === 'more' && !signal.aborted) {

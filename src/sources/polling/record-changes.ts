@@ -1,13 +1,23 @@
-import type { Selectable } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
-import { inTexts, manyRows, perDatabase, runPrepared, textsFor } from '../../store/prepared.ts';
-import type { Db, DbOrTx, Tables, Tx } from '../../store/schema.ts';
+import type { Tx } from '../../store/schema.ts';
 import type { Unified } from '../../unified/map.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import { publish, type EventContext } from '../../outbox/publish.ts';
 import type { NewEvent } from '../../outbox/event.ts';
 import { pollBy, type Source } from '../source.ts';
 import { sha256 } from '../../lib/sha256.ts';
+import {
+  deleteKeys,
+  keysOf,
+  storedFacts,
+  storeKeys,
+  storeSilent,
+  storeStates,
+  versionKey,
+  type StoredFacts,
+  type StoredKeys,
+} from './record-keys.ts';
+import { owedKeys, publishOwed, type OwedEvent } from './owed-events.ts';
 
 /**
  * Age, against the cursor, from which an unknown record is not "created", because its key may have been pruned.
@@ -16,32 +26,10 @@ import { sha256 } from '../../lib/sha256.ts';
 const NEW_WITHIN_MS = 15 * DAY;
 /** Largest assumed difference between an app's clock and ours, while the app's clock is unknown. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
-const MAX_KEYS_A_STATEMENT = 200;
+/** Time after `baseline_at` in which collecting began; see beganAt() of record-times.ts. */
+export const BEGINNING_MS = 2 * SECOND;
 /** Time for which lists of some apps still show deleted records or earlier states. */
 const LISTS_SETTLE_MS = MINUTE;
-
-/** Stored keys of a source, and the transaction that reads and writes them. */
-interface StoredKeys {
-  db: Db;
-  tx: Tx;
-  sourceId: string;
-}
-
-const insertSeen = manyRows((db, rows: Selectable<Tables['seen']>[]) =>
-  db
-    .insertInto('seen')
-    .values(rows)
-    .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
-    .returning('key'),
-);
-const seenAmong = perDatabase((db) =>
-  db
-    .selectFrom('seen')
-    .select(['key', 'state', 'seen_at'])
-    .where('source_id', '=', '')
-    .where('key', 'in', inTexts(db))
-    .compile(),
-);
 
 /**
  * A record that a poll or a webhook delivered. `topic` is the change that a webhook reports; polls do not
@@ -70,7 +58,9 @@ interface Observed {
 /**
  * Stores the observed records and publishes their changes. A record whose key is unknown was created, and one
  * whose version is unknown was updated. Keys and events go into the caller's transaction, so a crash leaves
- * both or neither. Polls and webhooks share the keys, so each change is published once.
+ * both or neither. Polls and webhooks share the keys, so each change is published once. A poll may store a
+ * record without an event, because it is older than the source. A webhook about it publishes the event all the
+ * same, because the app was told that the webhook is taken.
  * @returns the number of deliveries created.
  */
 export async function recordChanges(
@@ -88,7 +78,13 @@ export async function recordChanges(
       now,
       // For a record that occurs twice in one batch, the first state counts.
       states: new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
+      silent: baseline ? 1 : 0,
     },
+  );
+  const owed = await owedKeys(
+    stored,
+    observations.flatMap(({ topic }, index) => (topic ? [{ topic, ...keys[index] }] : [])),
+    fresh,
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
   const deleted = await storedDeletions(
@@ -107,6 +103,9 @@ export async function recordChanges(
   const changed = new Set<string>();
   const late: string[] = [];
   const events: NewEvent[] = [];
+  const owedEvents: OwedEvent[] = [];
+  const announced: string[] = [];
+  const silent: string[] = [];
   for (const [index, { unified, topic }] of observations.entries()) {
     const key = keys[index];
     if (!key) continue;
@@ -118,6 +117,20 @@ export async function recordChanges(
     fresh.delete(key.version);
     const deletion = deleted.get(unified.remoteId);
     if (deletion === 'late') continue;
+    const eventOf = (event: NewEvent['event']): NewEvent => toEvent(source, unified, event);
+    const owedKey = topic === 'created' ? key.created : key.version;
+    const owing = isNew || topic === undefined ? undefined : owed.get(owedKey);
+    if (owing && topic) {
+      owed.delete(owedKey);
+      announced.push(key.created, key.version);
+      owedEvents.push({ event: eventOf(topic), owing });
+      if (!isChanged) continue;
+      // The newest state was stored without an event, so a later poll publishes it.
+      if (known && isOlder(unified, known, listedFrom)) late.push(versionKey(unified.remoteId, known.state));
+      newest.set(unified.remoteId, { state: key.state, seenAt: now });
+      changed.add(unified.remoteId);
+      continue;
+    }
     if (isChanged && isOlder(unified, known, listedFrom)) {
       if (topic !== 'created') late.push(key.version);
       continue;
@@ -125,51 +138,50 @@ export async function recordChanges(
     const isUpdate = isChanged && !isNew;
     // A "created" webhook of a known record carries the record's first state.
     if (isUpdate && topic === 'created' && !isNewer(unified, known)) continue;
-    if (isNew || isUpdate) newest.set(unified.remoteId, { state: key.state, seenAt: now });
+    if (!isNew && !isUpdate) continue;
+    newest.set(unified.remoteId, { state: key.state, seenAt: now });
     if (isUpdate) changed.add(unified.remoteId);
-    if (baseline && !isAfterBaseline(source, unified)) continue;
-    const event = isNew
-      ? (firstEvent(source, unified, { topic, knownFrom }) ?? (deletion && 'updated'))
-      : isUpdate && 'updated';
-    if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
+    const event =
+      baseline && !isAfterBaseline(source, unified)
+        ? undefined
+        : isNew
+          ? (firstEvent(source, unified, { topic, knownFrom }) ?? (deletion && 'updated'))
+          : 'updated';
+    // A backfill sends the records of the moment in which collecting began.
+    if (event && baseline && !isAfterBaseline(source, unified, BEGINNING_MS))
+      owedEvents.push({ event: eventOf(event), owing: { silent: 1, seenAt: now } });
+    else if (event) events.push(eventOf(event));
+    if (isNew) (event === 'created' ? announced : silent).push(key.created);
+    (event ? announced : silent).push(key.version);
   }
   await storeStates(tx, source.sourceId, { remoteIds: changed, newest });
   await deleteKeys(tx, source.sourceId, late);
+  // The keys of the first listing were inserted as silent ones.
+  if (baseline || owedEvents.length > 0)
+    await storeSilent(tx, source.sourceId, { keys: announced, silent: 0 });
+  if (!baseline) await storeSilent(tx, source.sourceId, { keys: silent, silent: 2 });
   // A late observation may be an earlier state or the present one. A later poll finds out which.
   if (late.length > 0 || [...deleted.values()].includes('late'))
     await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
-  if (events.length === 0) return 0;
-  return publish(tx, context, { source, events });
+  const deliveries = await publishOwed(tx, context, { source, owedEvents });
+  return deliveries + (await publish(tx, context, { source, events }));
 }
 
-/** Stored facts of a record: its newest state, null when unknown, and when it was observed, by our clock. */
-interface StoredFacts {
-  state: string | null;
+function toEvent({ scope }: Source, { id, body }: Unified, event: NewEvent['event']): NewEvent {
+  return { eventScope: scope, event, recordId: id, body };
+}
+
+/** Newest state of a record, and when it was observed, by our clock. */
+interface Newest {
+  state: string;
   seenAt: number;
-}
-
-type Newest = StoredFacts & { state: string };
-
-/** Returns the stored facts of records by their ids at the app. Kind `c` is observed, `d` is deleted. */
-async function storedFacts(
-  { db, tx, sourceId }: { db: Db; tx: DbOrTx; sourceId: string },
-  kind: 'c' | 'd',
-  records: readonly Unified[],
-): Promise<Map<string, StoredFacts>> {
-  const found = new Map<string, StoredFacts>();
-  for (const some of chunksOf(records)) {
-    const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
-    const { rows } = await runPrepared(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
-    for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
-  }
-  return found;
 }
 
 /**
  * Returns the time of an observation. A time in the future was stored while our clock was ahead. Returns 0
  * for it.
  */
-function observedAt({ seenAt }: StoredFacts, now: number): number {
+function observedAt({ seenAt }: Pick<StoredFacts, 'seenAt'>, now: number): number {
   return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
 }
 
@@ -212,30 +224,6 @@ function isReverted(record: Unified, state: string, newest: Newest | undefined):
   return newest.state.startsWith(`${record.updatedAt ?? ''}:`);
 }
 
-async function storeStates(
-  tx: Tx,
-  sourceId: string,
-  { remoteIds, newest }: { remoteIds: Iterable<string>; newest: ReadonlyMap<string, Newest> },
-): Promise<void> {
-  const rows = [...remoteIds].toSorted().flatMap((remoteId) => {
-    const known = newest.get(remoteId);
-    return known
-      ? [{ source_id: sourceId, key: `c:${remoteId}`, state: known.state, seen_at: known.seenAt }]
-      : [];
-  });
-  for (const some of chunksOf(rows)) {
-    await tx
-      .insertInto('seen')
-      .values(some)
-      .onConflict((c) =>
-        c
-          .columns(['source_id', 'key'])
-          .doUpdateSet((e) => ({ state: e.ref('excluded.state'), seen_at: e.ref('excluded.seen_at') })),
-      )
-      .execute();
-  }
-}
-
 /**
  * Finds the new records that have a stored deletion. `late`: an observation that may precede the deletion;
  * its keys are deleted again. `returned`: the record changed after its deletion, or the app listed it later. It
@@ -263,46 +251,6 @@ async function storedDeletions(
   });
   await deleteKeys(stored.tx, stored.sourceId, staleKeys);
   return found;
-}
-
-async function deleteKeys(tx: Tx, sourceId: string, keys: readonly string[]): Promise<void> {
-  for (const some of chunksOf(keys))
-    await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', some).execute();
-}
-
-/** Returns true when a poll delivered an unknown record or an unknown state of one. */
-export async function hasUnseen(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
-  const versions = new Set(records.map((record) => keysOf(record).version));
-  for (const keys of chunksOf([...versions])) {
-    const known = await db
-      .selectFrom('seen')
-      .select((found) => found.fn.countAll().as('count'))
-      .where('source_id', '=', sourceId)
-      .where('key', 'in', keys)
-      .executeTakeFirstOrThrow();
-    if (Number(known.count) < keys.length) return true;
-  }
-  return false;
-}
-
-/** Returns the ids at the app of the records that were observed in any state. */
-export async function knownAmong(
-  db: Db,
-  sourceId: string,
-  records: readonly Unified[],
-): Promise<Set<string>> {
-  return new Set((await storedFacts({ db, tx: db, sourceId }, 'c', records)).keys());
-}
-
-function keysOf(unified: Unified): { created: string; version: string; state: string } {
-  const { remoteId } = unified;
-  const state = versionOf(unified);
-  return { created: `c:${remoteId}`, version: `v:${remoteId}:${state}`, state };
-}
-
-function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
-  for (let at = 0; at < items.length; at += MAX_KEYS_A_STATEMENT)
-    yield items.slice(at, at + MAX_KEYS_A_STATEMENT);
 }
 
 /** Stores records that cannot be published. Returns the number of those that were unknown. */
@@ -339,8 +287,8 @@ export async function recordDeletion(
 
 /**
  * Returns the event of an unknown record; undefined for a record that is older than the source and became visible
- * late. A "created" webhook counts for a record of any age, because a completed checkout becomes an order. An
- * "updated" webhook counts where the record has no time of change.
+ * late. A "created" webhook counts for a record of any age, because a completed checkout becomes an order. So does an
+ * "updated" webhook.
  */
 function firstEvent(
   source: Source,
@@ -352,16 +300,12 @@ function firstEvent(
   const began = beganAt(source);
   const newFrom = Math.max(began, (source.cursorUntil ?? 0) - NEW_WITHIN_MS);
   if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
-  const isReported = topic === 'updated' && hasNoChangeTime(unified);
-  return isReported || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
+  return topic === 'updated' || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 
-/**
- * Returns true when a record was created or changed during the first listing. Date headers have whole
- * seconds.
- */
-function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified): boolean {
-  return (updatedAt ?? createdAt ?? 0) >= beganAt(source) + SECOND;
+/** Returns true when a record was created or changed after collecting began, as far as the first listing knows. */
+function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified, byMs = 0): boolean {
+  return (updatedAt ?? createdAt ?? 0) >= beganAt(source) + byMs;
 }
 
 /**
@@ -370,29 +314,4 @@ function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified): boo
  */
 function beganAt({ baselineAt, createdAt }: Source): number {
   return baselineAt ?? createdAt - LARGEST_SKEW_MS;
-}
-
-/**
- * Returns the version of a record: its time of change, and a hash of its state. The time alone is
- * too coarse in some apps.
- */
-function versionOf({ updatedAt, state }: Unified): string {
-  return `${updatedAt ?? ''}:${sha256(canonicalJson(state)).slice(0, 16)}`;
-}
-
-/** Inserts keys, and the states of some. Returns the keys that were unknown. */
-async function storeKeys(
-  { db, tx, sourceId }: StoredKeys,
-  keys: readonly string[],
-  { now, states = new Map() }: { now: number; states?: ReadonlyMap<string, string> | undefined },
-): Promise<Set<string>> {
-  // Keys are inserted in sorted order. Otherwise two transactions could deadlock.
-  const rows = [...new Set(keys)].toSorted().map((key) => ({
-    source_id: sourceId,
-    key,
-    seen_at: now,
-    state: states.get(key) ?? null,
-  }));
-  const inserted = await insertSeen(db, tx, rows);
-  return new Set(inserted.map(({ key }) => key));
 }

@@ -64,12 +64,16 @@ export function timeOf(model: SourceModel, record: Json): number | undefined {
   return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
 }
 
-/** Returns when collecting began, by the app's clock. The app may have been down since. */
+/**
+ * Returns when collecting began, by the app's clock. The app may have been down since. It is a whole second and at
+ * most two early, because Date headers, and the times of many records, have whole seconds. A record of these seconds
+ * may then count as new, but no new record is left out.
+ */
 export function beganAt(
   { createdAt }: Source,
   { appTime, aheadMs }: { appTime: number; aheadMs: number },
 ): number {
-  return Math.min(appTime, createdAt + aheadMs);
+  return Math.floor(Math.min(appTime, createdAt + aheadMs) / SECOND) * SECOND;
 }
 
 /**
