@@ -10426,6 +10426,8 @@ export interface operations {
                 outcome?: "succeeded" | "failed" | "denied";
                 /** @description Only calls of this program. */
                 programId?: string;
+                /** @description Only calls of this account, also those that its state stopped. */
+                credentialId?: string;
                 /** @description Only executions at or after this time. */
                 from?: string;
                 /** @description Only executions before this time. */

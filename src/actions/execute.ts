@@ -180,8 +180,8 @@ async function run(context: ExecuteContext, request: ExecuteRequest, facts: Fact
     action,
     header: request.credentialHeader,
     argument: request.credentialId,
+    onPicked: (picked) => (facts.credential = picked),
   });
-  facts.credential = credential;
   request.onCredential?.(credential);
   if (request.server?.decision.confirms(effect))
     await request.server.confirm({ connector, action, effect, credential, input: request.input });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
@@ -12,7 +11,6 @@ import { boundTo } from '../store/sealed-columns.ts';
 import type { Attempt } from '../upstream/upstream-call.ts';
 import { createPayloadPolicy, type Payload, type PayloadPolicy } from './payloads.ts';
 import { deleteOldRows } from './execution-retention.ts';
-import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 
 /** One decision: who requested which action, whether it was allowed, and how it ended. */
 export interface Execution {
@@ -256,11 +254,17 @@ function plain(id: string): string {
 /** Returns the credentials of the batch whose last use must be written, with that time. */
 function newlyUsed(batch: Row[], usedAt: LRUCache<string, number>, now: number): Map<string, number> {
   const used = new Map<string, number>();
-  for (const { credential_id: credentialId, outcome, at } of batch) {
-    if (credentialId === null || outcome === 'denied') continue;
+  for (const row of batch) {
+    const { credential_id: credentialId, outcome, at } = row;
+    if (credentialId === null || outcome === 'denied' || isStopped(row)) continue;
     if (now - (usedAt.get(credentialId) ?? -Infinity) >= USED_MS) used.set(credentialId, at);
   }
   return used;
+}
+
+/** Returns whether the account of a call stopped it before the app was asked. */
+function isStopped({ error_code: code, upstream_status: status }: Row): boolean {
+  return status === null && (code === 'credential_invalid' || code === 'credential_required');
 }
 
 function toPayloadRow(keys: Base['keys'], row: Row, { days, ...payload }: Payload): PayloadRow {
@@ -295,55 +299,6 @@ async function writeRows(
         .execute();
     }
   });
-}
-
-export interface ExecutionFilter extends PageRequest {
-  environment: Environment;
-  serverId?: string | undefined;
-  userId?: string | undefined;
-  connectorId?: string | undefined;
-  actionId?: string | undefined;
-  outcome?: Tables['executions']['outcome'] | undefined;
-  programId?: string | undefined;
-  /** Epoch ms: from this time on, and before that time. */
-  from?: number | undefined;
-  to?: number | undefined;
-}
-
-const ORDER: ListOrder = {
-  columns: { at: 'whole', execution_id: 'id' },
-  direction: 'desc',
-  maxOffset: MAX_OFFSET,
-};
-
-/**
- * Returns a page of executions, newest first.
- * @throws GatehouseError `invalid_request` for an offset beyond 10,000, an invalid cursor, or both together.
- */
-export async function listExecutions(
-  db: DbOrTx,
-  filter: ExecutionFilter,
-): Promise<PageEnd & { executions: Tables['executions'][] }> {
-  let query = db.selectFrom('executions').selectAll().where('environment', '=', filter.environment);
-  const { userId, serverId, connectorId, actionId, outcome, programId } = filter;
-  if (userId !== undefined) query = query.where('user_id', '=', userId);
-  const others = {
-    server_id: serverId,
-    connector_id: connectorId,
-    action_id: actionId,
-    outcome,
-    program_id: programId,
-  };
-  for (const [column, value] of Object.entries(others)) {
-    if (value === undefined) continue;
-    // SQLite does not know that a user has few of the calls. `column || ''` matches no index, so the index of users is left.
-    const compared = userId === undefined ? sql.ref(column) : sql`${sql.ref(column)} || ''`;
-    query = query.where(compared, '=', value);
-  }
-  if (filter.from !== undefined) query = query.where('at', '>=', filter.from);
-  if (filter.to !== undefined) query = query.where('at', '<', filter.to);
-  const { rows: executions, ...end } = await readPage(query, ORDER, filter);
-  return { executions, ...end };
 }
 
 const EXECUTION_ID = /^exe_[0-9A-Za-z]{22}$/;

@@ -21,6 +21,8 @@ export interface Choice {
   header?: string | undefined;
   /** The argument `credentialId`. */
   argument?: string | undefined;
+  /** Gets the credential of the call before it is judged, so that a refusal can be recorded with its account. */
+  onPicked?: ((credential: Credential) => void) | undefined;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function chooseCredential(
     );
   }
   const named = await namedCredential(context.db, { ...choice, userId });
-  if (named) return able(choice, usable(connector, named));
+  if (named) return judged(choice, named);
 
   const { environment } = choice;
   const { connectorId } = connector;
@@ -54,10 +56,10 @@ export async function chooseCredential(
   const all = credentials.filter(({ state }) => state === 'active');
   const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
   const marked = credentials.find(({ isDefault }) => isDefault);
-  if (marked) return able(choice, usable(connector, sameAccount(marked, fitting) ?? marked));
+  if (marked) return judged(choice, sameAccount(marked, fitting) ?? marked);
   const active = fitting.length > 0 ? fitting : all;
   const [first, ...others] = active;
-  if (first && (others.length === 0 || fitting.length === 0)) return able(choice, first);
+  if (first && (others.length === 0 || fitting.length === 0)) return judged(choice, first);
   if (first) {
     throw new GatehouseError(
       'credential_ambiguous',
@@ -67,7 +69,7 @@ export async function chooseCredential(
   }
   if (optional) return undefined;
   const [only, ...rest] = credentials;
-  if (only && rest.length === 0) return usable(connector, only);
+  if (only && rest.length === 0) return judged(choice, only);
   throw new GatehouseError(
     'credential_required',
     `This user has no active credential for ${connector.name}.`,
@@ -115,6 +117,12 @@ function sameAccount(marked: Credential, fitting: Credential[]): Credential | un
     fitting.find((one) => one === marked) ??
     fitting.find(({ account }) => account !== null && account.id === marked.account?.id)
   );
+}
+
+/** @throws GatehouseError `credential_invalid`, and those of able(). */
+function judged(choice: Choice, credential: Credential): Credential {
+  choice.onPicked?.(credential);
+  return able(choice, usable(choice.connector, credential));
 }
 
 function usable(connector: Connector, credential: Credential): Credential {

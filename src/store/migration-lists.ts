@@ -42,6 +42,12 @@ export async function listCursors(tx: Tx): Promise<void> {
   await index(tx, 'field_mappings', ['environment', 'created_at', 'mapping_id']);
 }
 
+/** Adds the index of the calls of one account. A call without an account costs it nothing. */
+export async function callsOfAccounts(tx: Tx): Promise<void> {
+  await sql`create index executions_by_environment_credential_id_at on executions (environment, credential_id, at)
+    where credential_id is not null`.execute(tx);
+}
+
 /** Replaces an index by one with further columns, which serves every query of the shorter one. */
 async function replaceIndex(
   tx: Tx,

@@ -28,7 +28,7 @@ import { files } from './migration-files.ts';
 import { foundation } from './migration-foundation.ts';
 import { namedKeys } from './migration-keys.ts';
 import { countedStates } from './migration-metrics.ts';
-import { listCursors, listFilters, listOrders } from './migration-lists.ts';
+import { callsOfAccounts, listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows, testsOfSteps } from './migration-runs.ts';
 import { attemptsOfExecutions, executionPayloads } from './migration-payloads.ts';
@@ -102,4 +102,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'tests of steps', up: testsOfSteps },
   { name: 'tasks', up: tasks },
   { name: 'silent records', up: silentRecords },
+  { name: 'calls of accounts', up: callsOfAccounts },
 ];

@@ -1,11 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  createExecutionLog,
-  listExecutions,
-  type Execution,
-  type ExecutionLog,
-} from '../../src/actions/executions.ts';
+import { listExecutions } from '../../src/actions/execution-list.ts';
+import { createExecutionLog, type Execution, type ExecutionLog } from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';

@@ -1,6 +1,6 @@
 import { createQueryId, sql, type CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listExecutions, type ExecutionFilter } from '../../src/actions/executions.ts';
+import { listExecutions, type ExecutionFilter } from '../../src/actions/execution-list.ts';
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { listCredentials } from '../../src/credentials/credential-records.ts';
 import { listDeliveries } from '../../src/outbox/deliveries.ts';
@@ -46,6 +46,8 @@ const EXECUTIONS: List[] = (
     [{ actionId: 'list_orders' }, 'action_id_at'],
     [{ outcome: 'denied' }, 'outcome_at'],
     [{ programId: 'prog_1' }, 'program_id_at'],
+    [{ credentialId: 'cred_1' }, 'credential_id_at'],
+    [{ credentialId: 'cred_1', userId: 'usr_1', outcome: 'failed' }, 'credential_id_at'],
   ] satisfies [Partial<ExecutionFilter>, string][]
 ).map(([filter, columns]) => ({
   name: ['executions', ...Object.keys(filter)].join(' by '),

@@ -326,6 +326,11 @@ function Facts({ call }: { call: ExecutionRecord }) {
             </Anchor>
           </>
         )}
+        {call.credentialId && (
+          <Anchor component={Link} to={`/executions${query({ credentialId: call.credentialId })}`} size="sm">
+            Calls of this account
+          </Anchor>
+        )}
         <Anchor component={Link} to={approvalsOf(call)} size="sm">
           Who approved this definition
         </Anchor>

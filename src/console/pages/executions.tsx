@@ -15,7 +15,16 @@ import { duration, Name, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
 
-const FILTERS = ['outcome', 'serverId', 'connectorId', 'actionId', 'userId', 'programId', 'span'] as const;
+const FILTERS = [
+  'outcome',
+  'serverId',
+  'connectorId',
+  'actionId',
+  'userId',
+  'credentialId',
+  'programId',
+  'span',
+] as const;
 const SPANS = [
   { value: '1', label: 'Last hour' },
   { value: '24', label: 'Last day' },
@@ -150,6 +159,11 @@ function Filters({ filters, change }: FilterProps) {
         change={(connectorId) => change({ connectorId })}
       />
       <TypedFilter label="Action" value={filters.actionId} change={(actionId) => change({ actionId })} />
+      <TypedFilter
+        label="Account"
+        value={filters.credentialId}
+        change={(credentialId) => change({ credentialId })}
+      />
       <TypedFilter label="Program" value={filters.programId} change={(programId) => change({ programId })} />
       <UserPicker
         label="User"

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { findExecution, listExecutions, undoneBy } from '../../actions/executions.ts';
+import { listExecutions } from '../../actions/execution-list.ts';
+import { findExecution, undoneBy } from '../../actions/executions.ts';
 import { findPayload } from '../../actions/payloads.ts';
 import { undoExpiry } from '../../actions/undo.ts';
 import { holdsScope } from '../../identity/caller.ts';
@@ -67,6 +68,7 @@ export const listExecutionsRoute = defineRoute({
     actionId: id.optional(),
     outcome: outcome.optional(),
     programId: id.optional(),
+    credentialId: id.optional(),
     from: instant.optional().meta({ description: 'Only executions at or after this time.' }),
     to: instant.optional().meta({ description: 'Only executions before this time.' }),
   }),
