@@ -1,9 +1,11 @@
 import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
 import { isJsonObject } from '../lib/json.ts';
-import type { ConnectorFile } from './format.ts';
+import type { ConnectorFile, JsonSchema } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
+import { valueFaults } from './value-lists.ts';
+import { parametersOf } from './parameters.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { refsOf } from './action-schemas.ts';
+import { propertySchema, refsOf } from './action-schemas.ts';
 
 /**
  * Returns faults that cost nothing at a start and make a connector worse: unused parts, names without meaning, places
@@ -14,6 +16,7 @@ export function checkUse(file: ConnectorFile): SemanticFault[] {
     ...unusedFaults(file),
     ...accountFaults(file),
     ...headerFaults(file),
+    ...schemaFaults(file),
     ...Object.entries(file.actions).flatMap(([id, action]) => [
       ...verbFaults(id, action.internal),
       ...graphqlFaults(file, action, `actions.${id}`),
@@ -83,6 +86,30 @@ function headerFaults({ headers, actions }: ConnectorFile): SemanticFault[] {
       path,
       rule: `"${name}" frames the request, so the service sets it itself`,
     }));
+}
+
+/** Returns the parts of schemas that no value fits, and defaults of another type. */
+function schemaFaults(file: ConnectorFile): SemanticFault[] {
+  const { schemas, actions } = file;
+  const parts: [path: string[], schema: JsonSchema][] = [
+    ...Object.entries(schemas).map(([name, schema]): [string[], JsonSchema] => [['schemas', name], schema]),
+    ...Object.entries(actions).flatMap(([id, action]) => [
+      ...parametersOf(action).map(({ place, name, parameter }): [string[], JsonSchema] => [
+        ['actions', id, place, name],
+        propertySchema(parameter),
+      ]),
+      [['actions', id, 'response', 'schema'], action.response.schema ?? {}] satisfies [string[], JsonSchema],
+    ]),
+  ];
+  const seen = new Set<string>();
+  return parts.flatMap(([path, schema]) =>
+    valueFaults(schema, { schemas }).flatMap(({ path: inside, fault }) => {
+      const at = [...path, ...inside].join('.');
+      if (seen.has(at)) return [];
+      seen.add(at);
+      return [{ path: at, rule: fault }];
+    }),
+  );
 }
 
 function verbFaults(actionId: string, internal: boolean): SemanticFault[] {

@@ -3,6 +3,7 @@ import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json
 import { nameKey } from '../lib/words.ts';
 import type { JsonSchema } from './format.ts';
 import { aliasesOf, asSchema, resolved } from './model-schema.ts';
+import { listedValues } from './value-rules.ts';
 
 /*
  * Corrects inputs that have one meaning although they break their schema: JSON text for an object, null for an
@@ -105,7 +106,7 @@ function takes({ type, enum: values, const: value, properties }: JsonSchema, giv
 }
 
 /** Returns the value that a text stands for, where the schema takes no text. */
-function meantBy({ type, properties }: JsonSchema, text: string): Json | undefined {
+function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Json | undefined {
   switch (type ?? (properties === undefined ? undefined : 'object')) {
     case 'object':
     case 'array': {
@@ -118,6 +119,10 @@ function meantBy({ type, properties }: JsonSchema, text: string): Json | undefin
       return /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/.test(text) ? Number(text) : undefined;
     case 'boolean':
       return { true: true, false: false }[text.toLowerCase()];
+    case undefined:
+      return listedValues(schema)
+        ?.filter((value) => typeof value === 'number' || typeof value === 'boolean')
+        .find((value) => String(value) === text);
     default:
       return undefined;
   }

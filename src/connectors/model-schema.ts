@@ -256,7 +256,8 @@ function both(a: JsonSchema, b: JsonSchema): JsonSchema {
   };
 }
 
-function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
+/** Returns the schema that a reference leads to; undefined where it leads nowhere. */
+export function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
   if (!ref.startsWith('#')) return undefined;
   let at: unknown = root;
   for (const part of ref.slice(1).split('/').slice(1)) {

@@ -5,9 +5,9 @@ import type { SemanticFault } from './semantic-fault.ts';
 import { parametersOf } from './parameters.ts';
 
 /** Keywords whose values are data, in which a member named `pattern` has no meaning. */
-const DATA = new Set(['enum', 'const', 'default', 'examples', 'example']);
+export const DATA = new Set(['enum', 'const', 'default', 'examples', 'example']);
 /** Keywords whose members are schemas under names of their own. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
 /** Returns every pattern of a JSON Schema that cannot be matched in linear time, by its dotted path below `at`. */
 export function schemaPatternFaults(schema: unknown, at: string): Fault[] {

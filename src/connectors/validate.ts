@@ -15,6 +15,7 @@ import {
 import { inType, meantMember, oneOf } from '../lib/near-members.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
+import { listedPlaces, ruleAt, type ListedPlace } from './value-lists.ts';
 import { asSchema, choiceOf } from './model-schema.ts';
 import { schemaPatternFaults } from './patterns.ts';
 import { refsOf, withRefs } from './action-schemas.ts';
@@ -53,6 +54,7 @@ interface Engine {
 export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
   const used = engine();
   const validate = used.ajv.compile(schema);
+  let listed: ListedPlace[] | undefined;
   return (value) => {
     used.budget = createStepBudget();
     try {
@@ -61,7 +63,8 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
       if (!(error instanceof TooManyStepsError)) throw error;
       return [{ field: '(whole)', rule: 'holds too much text for the patterns of its schema' }];
     }
-    return faultsOf(validate.errors ?? []);
+    listed ??= listedPlaces(schema);
+    return faultsOf(validate.errors ?? [], listed);
   };
 }
 
@@ -179,14 +182,18 @@ function isUrl(text: string): boolean {
 }
 
 /** Returns the faults of errors. A choice of required properties is one fault, not one for each property. */
-function faultsOf(errors: readonly ErrorObject[]): Fault[] {
+function faultsOf(errors: readonly ErrorObject[], listed: readonly ListedPlace[]): Fault[] {
   const choices = errors.filter((error) => missingChoice(error) !== undefined);
   const isPartOfChoice = ({ schemaPath }: ErrorObject) =>
     choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`));
-  return errors
+  const faults = errors
     .filter((error) => !isPartOfChoice(error))
     .slice(0, MAX_FAULTS)
-    .map(toFault);
+    .map((error) => toFault(error, listed));
+  // Each schema of a place that lists its values has the same fault.
+  return faults.filter(
+    ({ field, rule }, index) => faults.findIndex((one) => one.field === field && one.rule === rule) === index,
+  );
 }
 
 /** Returns the properties of which one is required, in words. */
@@ -203,8 +210,10 @@ const SAMPLES: { [format: string]: string } = {
   uri: 'https://example.com',
 };
 
-function toFault(error: ErrorObject): Fault {
+function toFault(error: ErrorObject, listed: readonly ListedPlace[]): Fault {
   const at = error.instancePath.slice(1).replaceAll('/', '.');
+  const known = ruleAt(listed, error.instancePath, error.data);
+  if (known !== undefined) return { field: at || '(whole)', rule: known };
   const below = (name: string) => (at ? `${at}.${name}` : name);
   const { params } = error;
   switch (error.keyword) {

@@ -43,11 +43,28 @@ export function listOf(known: readonly string[]): string {
   return known.length > 0 && known.length <= MAX_KNOWN ? `; known: ${known.join(', ')}` : '';
 }
 
-/** Returns the rule for a value outside a list of values, with the nearest ones. */
+/** Returns the rule for a value outside a list of values, with the same one of another type, or the nearest ones. */
 export function oneOf(values: readonly unknown[], given: unknown): string {
-  const texts = values.map(String);
+  const rule = `must be one of: ${values.map(asText).join(', ')}`;
+  const same = isPlain(given)
+    ? values.find((value) => isPlain(value) && String(value) === String(given))
+    : undefined;
+  if (same !== undefined && same !== given)
+    return `${rule}: ${typeof same === 'string' ? `write "${same}" in quotes` : `write ${String(same)} without quotes`}`;
+  const texts = values.filter((value) => typeof value === 'string');
   const near = typeof given === 'string' ? didYouMean(given, texts) : '';
-  return `must be one of: ${texts.join(', ')}${near === '' ? '' : `.${near}`}`;
+  return `${rule}${near === '' ? '' : `.${near}`}`;
+}
+
+/** Returns a value as a fault lists it: in quotes where its text could be one of another type. */
+function asText(value: unknown): string {
+  if (typeof value === 'object') return JSON.stringify(value);
+  const isAmbiguous = typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false|null)$/.test(value);
+  return isAmbiguous ? `"${value}"` : String(value);
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
 /** Returns the rule for a missing value, or one of another type than `expected`, a type of zod. */

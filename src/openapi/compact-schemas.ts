@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../connectors/format.ts';
+import { withTypedValues } from '../connectors/typed-values.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import { documentFault, type Documents } from './documents.ts';
 import { plainKeywords } from './keywords.ts';
@@ -93,6 +94,8 @@ function convert(state: State, node: Node, walk: Walk): JsonSchema {
   }
   if (value['$ref'] !== undefined) return referred(state, node, walk);
   const below = { ...walk, depth: walk.depth + 1 };
+  if (state.documents.hasUnquotedTexts(node))
+    note('values without quotes are texts, because its type is string');
   const schema = plainKeywords(value, note);
   const description = plainText(value['description'], MAX_DESCRIPTION);
   if (description !== undefined) schema['description'] = description;
@@ -102,7 +105,7 @@ function convert(state: State, node: Node, walk: Walk): JsonSchema {
     itemsIn(state, node, below),
     combined(state, node, below),
   );
-  return nullable(value, schema, walk.side);
+  return nullable(value, withTypedValues(schema, note), walk.side);
 }
 
 /** Returns a reference to a named schema, or the schema itself where it is a short one of texts or numbers. */

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml';
 import { invalidRequest, thrownMessage, type GatehouseError } from '../lib/errors.ts';
+import { keepUnquotedTexts } from './unquoted-values.ts';
 import { decoded, isRecord, LeftOut, nodeAt, placeOf, type Node } from './node.ts';
 
 /** Deeper values are refused before they are walked. The deepest of the public documents that were measured has 41. */
@@ -25,6 +26,8 @@ export interface Documents {
   follow(node: Node): Node;
   /** Returns the node that the `$ref` of a node leads to, over one reference; undefined where it has none. */
   target(node: Node): Node | undefined;
+  /** Returns whether a schema takes texts, and the document has values of it without quotes. */
+  hasUnquotedTexts(node: Node): boolean;
   /** Returns the file of a reference in a node, read if needed. @throws GatehouseError as openDocuments(). */
   fileOf(node: Node, path: string): Node;
 }
@@ -37,12 +40,15 @@ export interface Documents {
 export function openDocuments(text: string, maxBytes: number, readFile: ReadFile | undefined): Documents {
   let left = maxBytes;
   const roots = new Map<string, Node>();
+  const unquoted = new Set<string>();
   const open = (file: string, content: string): Node => {
     left -= Buffer.byteLength(content);
     if (left < 0)
       throw documentFault(file === '' ? '(whole)' : file, `the document is over ${maxBytes >> 20} MiB`);
-    const root = { value: parseText(content, file), file, pointer: '' };
+    const { value, unquoted: found } = parseText(content, file);
+    const root = { value, file, pointer: '' };
     roots.set(file, root);
+    for (const pointer of found) unquoted.add(placeOf({ ...root, pointer }));
     return root;
   };
   const root = open('', text);
@@ -84,7 +90,7 @@ export function openDocuments(text: string, maxBytes: number, readFile: ReadFile
     }
     throw new LeftOut(`${placeOf(node)}: $ref leads to itself, or over more than ${MAX_HOPS} references`);
   };
-  return { root, follow, target, fileOf };
+  return { root, follow, target, hasUnquotedTexts: (node) => unquoted.has(placeOf(node)), fileOf };
 }
 
 /** Returns the two parts of a reference: the path of the other document, and the pointer in it. */
@@ -123,16 +129,22 @@ export function versionOf(document: unknown): '2' | '3' {
   throw documentFault(openapi === undefined ? 'swagger' : 'openapi', rule);
 }
 
-function parseText(text: string, file: string): unknown {
-  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
-  const value = /^\s*[{[]/.test(plain) ? parseJsonOrYaml(plain, file) : parseYaml(plain, file);
-  checkSize(value, file);
-  return value;
+/** The value of a text, and the pointers of schemas whose values are texts without quotes. */
+interface Parsed {
+  value: unknown;
+  unquoted: ReadonlySet<string>;
 }
 
-function parseJsonOrYaml(text: string, file: string): unknown {
+function parseText(text: string, file: string): Parsed {
+  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
+  const parsed = /^\s*[{[]/.test(plain) ? parseJsonOrYaml(plain, file) : parseYaml(plain, file);
+  checkSize(parsed.value, file);
+  return parsed;
+}
+
+function parseJsonOrYaml(text: string, file: string): Parsed {
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(text), unquoted: new Set() };
   } catch (error) {
     // A flow mapping of YAML also begins with a brace. A large text is probably JSON with a syntax error.
     if (text.length < 65_536 && !/^\s*\{\s*"/.test(text)) return parseYaml(text, file);
@@ -140,7 +152,7 @@ function parseJsonOrYaml(text: string, file: string): unknown {
   }
 }
 
-function parseYaml(text: string, file: string): unknown {
+function parseYaml(text: string, file: string): Parsed {
   const where = file || '(whole)';
   if (Buffer.byteLength(text) > MAX_YAML_BYTES)
     throw documentFault(where, 'YAML may have at most 8 MiB; convert the document to JSON');
@@ -148,8 +160,9 @@ function parseYaml(text: string, file: string): unknown {
     const document = parseDocument(text, { uniqueKeys: true, version: '1.2', merge: true });
     const [error] = document.errors;
     if (error) throw documentFault(where, `is not valid YAML: ${error.message.split('\n')[0]}`);
+    const unquoted = keepUnquotedTexts(document);
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
-    return value;
+    return { value, unquoted };
   } catch (error) {
     if (error instanceof Error && error.name === 'GatehouseError') throw error;
     throw documentFault(where, `cannot be read: ${thrownMessage(error)}`);

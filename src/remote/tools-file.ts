@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { valueFaults } from '../connectors/value-lists.ts';
 import { schemaPatternFaults } from '../connectors/patterns.ts';
+import { withAllTypedValues } from '../connectors/typed-values.ts';
 import { schemaFaults } from '../connectors/validate.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import { withPauses } from '../lib/pauses.ts';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { asJson, asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
 import { contextActions, type Offers } from './context-actions.ts';
@@ -155,14 +157,24 @@ function inputOf(given: JsonObject): { input: JsonObject; change?: string } {
     return { input: open, change: 'its schema is too large, so every object is accepted' };
   const cleaned = cleanedSchema(given, 0);
   if (!isJsonObject(cleaned)) return { input: open, change: 'its schema is nested too deep' };
-  const input: JsonObject = { ...cleaned, type: 'object' };
+  const notes: string[] = [];
+  const typed = asObject(asJson(withAllTypedValues(cleaned, (what) => notes.push(what))));
+  const input: JsonObject = { ...typed, type: 'object' };
   const [pattern] = schemaPatternFaults(input, 'input');
   if (pattern)
     return { input: open, change: `${pattern.field} ${pattern.rule}, so every object is accepted` };
   const [fault] = schemaFaults(input, 'input');
-  return fault === undefined
-    ? { input }
-    : { input: open, change: `its schema is not valid (${shown(fault.rule).slice(0, 200)})` };
+  if (fault) return { input: open, change: `its schema is not valid (${shown(fault.rule).slice(0, 200)})` };
+  const [impossible] = valueFaults(input).filter(({ place }) => place !== undefined);
+  if (impossible)
+    return {
+      input: open,
+      change: `input.${impossible.path.join('.')} ${impossible.fault}, so every object is accepted`.slice(
+        0,
+        300,
+      ),
+    };
+  return notes.length === 0 ? { input } : { input, change: [...new Set(notes)].join('; ').slice(0, 300) };
 }
 
 /** Returns a schema with cleaned texts and without the keywords of NAMING; undefined when it is nested too deep. */

@@ -1,6 +1,7 @@
 import { callableAction, type Connector } from '../connectors/catalog.ts';
 import { RAW_METHODS } from '../connectors/raw-action.ts';
 import { rawFaults } from '../connectors/raw-input.ts';
+import { valueFaults } from '../connectors/value-lists.ts';
 import { schemaFaults } from '../connectors/validate.ts';
 import type { Base } from '../base.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -67,7 +68,12 @@ function triggerFaults(
 function objectFaults(schema: JsonObject, field: string): Fault[] {
   if (schema['type'] !== undefined && schema['type'] !== 'object')
     return [{ field, rule: 'must have the type "object"' }];
-  return schemaFaults(objectSchema(schema), field);
+  const faults = schemaFaults(objectSchema(schema), field);
+  if (faults.length > 0) return faults;
+  return valueFaults(objectSchema(schema)).map(({ path, fault }) => ({
+    field: [field, ...path].join('.'),
+    rule: fault,
+  }));
 }
 
 async function stepsFaults(

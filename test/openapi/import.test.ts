@@ -303,6 +303,57 @@ paths:
   });
 });
 
+test('values that YAML reads as numbers are the texts of the document where texts are wanted', () => {
+  const { definition, report } = imported(`openapi: 3.0.3
+info: {title: New, version: 1}
+servers: [{url: https://new.example}]
+paths:
+  /things:
+    get:
+      parameters:
+        - {name: version, in: query, required: true, schema: {type: string, enum: [1.0, 2, true], default: 1.0}}
+        - {name: count, in: query, schema: {type: integer, enum: [1, 2]}}
+      responses: {}
+`);
+  expect(definition.actions['get_things']?.query).toMatchObject({
+    version: { enum: ['1.0', '2', 'true'], default: '1.0' },
+    count: { enum: [1, 2] },
+  });
+  expect(report.approximated).toContainEqual({
+    place: '#/paths/~1things/get/parameters/0/schema',
+    what: expect.stringContaining('texts'),
+  });
+});
+
+test.each<[string, object, object, string]>([
+  ['numbers', { type: 'string', enum: [1, 2.5] }, { enum: ['1', '2.5'] }, 'type string now: 1, 2.5'],
+  ['a constant', { type: 'string', const: 1 }, { const: '1' }, 'its const'],
+  ['texts', { type: 'integer', enum: ['1', 2] }, { enum: [1, 2] }, 'type integer now: "1"'],
+  ['truths', { type: 'boolean', enum: ['true'] }, { enum: [true] }, 'type boolean now: "true"'],
+  ['a default', { type: 'integer', default: '5' }, { default: 5 }, 'its default has the type integer'],
+  ['null', { type: 'string', nullable: true, enum: [1, null] }, { enum: ['1', null] }, 'type string'],
+  ['parts', { type: 'string', allOf: [{ enum: [1] }] }, { allOf: [{ enum: ['1'] }] }, 'type string'],
+  [
+    'items',
+    { type: 'array', items: { type: 'string', enum: [1] } },
+    { items: { enum: ['1'] } },
+    'type string',
+  ],
+  ['no value that fits', { type: 'integer', enum: ['a'] }, { type: 'integer' }, 'so it is not checked: "a"'],
+  ['bounds', { type: 'integer', minimum: 3, maximum: 1 }, { type: 'integer' }, 'exclude each other'],
+  ['rules of another value', { enum: ['ab'], type: 'string', maxLength: 1 }, { enum: ['ab'] }, 'other rules'],
+])('a schema that no value fits is mended, and the report has it: %s', (_, schema, fixed, what) => {
+  const parameter = { name: 'q', in: 'query', schema };
+  const { definition, report } = imported(
+    documentWith({ '/x': { get: operation({ parameters: [parameter] }) } }),
+  );
+  const { description: _description, ...query } = definition.actions['get_x']?.query['q'] ?? {};
+  expect(query).toMatchObject(fixed);
+  expect('enum' in query).toBe('enum' in fixed);
+  expect(query).not.toHaveProperty('maxLength');
+  expect(report.approximated.map((one) => one.what).join()).toContain(what);
+});
+
 test('tags, paths and methods choose operations', () => {
   const document = documentWith({
     '/users/{id}': { get: operation({ tags: ['Users'] }), delete: operation({ tags: ['Users'] }) },

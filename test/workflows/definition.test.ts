@@ -95,6 +95,31 @@ describe('a definition is refused with each fault by its path', () => {
       manual([message('a', 'x')], { configurableFields: { properties: { a: { type: 'nothing' } } } }),
       'definition.configurableFields',
     ],
+    [
+      'a field that no value fits',
+      manual([message('a', 'x')], {
+        configurableFields: { properties: { a: { type: 'string', enum: [1] } } },
+      }),
+      'definition.configurableFields.properties.a',
+    ],
+    [
+      'a default of another type',
+      manual([message('a', 'x')], {
+        configurableFields: { properties: { a: { type: 'integer', default: '1' } } },
+      }),
+      'definition.configurableFields.properties.a.default',
+    ],
+    [
+      'an input that no value fits',
+      {
+        trigger: {
+          type: 'manual',
+          inputSchema: { properties: { list: { type: 'array', items: { type: 'integer', const: 'a' } } } },
+        },
+        steps: [message('a', 'x')],
+      },
+      'definition.trigger.inputSchema.properties.list.items',
+    ],
   ])('%s', async (_, definition, field) => {
     const answer = await define(definition);
     expect(answer.status).toBe(400);
