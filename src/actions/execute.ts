@@ -298,7 +298,8 @@ async function callWithTokens(
     });
   } catch (error) {
     if (error instanceof GatehouseError) facts.upstreamStatus = statusIn(error) ?? facts.upstreamStatus;
-    const refused = { connector, credential: facts.credential, effect: call.action.effect };
+    const { action } = call;
+    const refused = { connector, action, credential: facts.credential, effect: action.effect };
     throw await judgeFailure(context, refused, error);
   }
 }

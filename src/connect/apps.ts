@@ -5,7 +5,7 @@ import type { Base } from '../base.ts';
 import { appFields, checkFields, credentialFields } from '../credentials/fields.ts';
 import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';
 import { connectorsWithOAuthApp, requireOAuthClient } from '../credentials/oauth-apps.ts';
-import type { OAuthClient } from '../credentials/oauth-client.ts';
+import { requestedScopes, type OAuthClient } from '../credentials/oauth-client.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { schemeOf } from '../credentials/credential-records.ts';
@@ -20,10 +20,10 @@ type AppContext = Pick<Base, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
  */
 export async function appsOf(
   context: AppContext,
-  session: Pick<ConnectSession, 'environment' | 'connectors' | 'type'>,
+  session: Pick<ConnectSession, 'environment' | 'connectors' | 'type'> & { scopes?: readonly string[] },
   given: readonly string[] = [],
 ) {
-  const { environment, connectors, type: only } = session;
+  const { environment, connectors, type: only, scopes = [] } = session;
   const withOAuthApp = await connectorsWithOAuthApp(context, environment);
   return context.catalog
     .connectors(environment)
@@ -41,6 +41,9 @@ export async function appsOf(
         .map((metadata) => withoutFields(metadata, [...given, ...appFieldNames(connector, metadata.type)]))
         .map((metadata) => ({
           ...metadata,
+          ...(metadata.type === 'oauth2'
+            ? { scopes: requestedScopes(metadata, withOAuthApp.get(connector.connectorId), scopes) }
+            : {}),
           /** False when signing in needs an OAuth app that is not stored. */
           ready: metadata.type !== 'oauth2' || withOAuthApp.has(connector.connectorId),
         })),

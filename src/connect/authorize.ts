@@ -58,6 +58,7 @@ export async function beginAuthorization(
     redirectUri: callbackUrl(context, connector),
     state,
     verifier,
+    moreScopes: session.scopes,
   });
   await context.db.transaction().execute(async (tx) => {
     await tx.deleteFrom('oauth_states').where('session_id', '=', session.sessionId).execute();

@@ -45,6 +45,8 @@ export interface NewSession {
   type?: string | undefined;
   /** A credential of that user to reconnect. */
   credentialId?: string | undefined;
+  /** Scopes that a sign-in requests in addition to those of the connector or its OAuth app. */
+  scopes?: string[] | undefined;
   /** Values of fields that the form leaves out. */
   prefill?: Record<string, string> | undefined;
   /** Already checked: see assertRedirectAllowed(). */
@@ -74,6 +76,7 @@ export async function createSession(
       connectors: input.connectors ? JSON.stringify(input.connectors) : null,
       type: input.type ?? null,
       credential_id: input.credentialId ?? null,
+      scopes: input.scopes ? JSON.stringify(input.scopes) : null,
       prefill: input.prefill
         ? context.keys.sealJson(input.prefill, boundTo('connect_sessions.prefill', { session_id: sessionId }))
         : null,
@@ -228,7 +231,7 @@ async function deleteSurplus(db: DbOrTx, { userId, via }: NewSession): Promise<v
   await db.deleteFrom('connect_sessions').where('session_id', 'in', ids).execute();
 }
 
-const ids = z.array(z.string());
+const texts = z.array(z.string());
 
 function toSession(row: Selectable<Tables['connect_sessions']>) {
   return {
@@ -236,11 +239,13 @@ function toSession(row: Selectable<Tables['connect_sessions']>) {
     environment: row.environment,
     userId: row.user_id,
     /** The connectors to choose from; null means all. */
-    connectors: row.connectors === null ? null : ids.parse(JSON.parse(row.connectors)),
+    connectors: row.connectors === null ? null : texts.parse(JSON.parse(row.connectors)),
     /** The only authentication type that is offered; null means all. */
     type: row.type,
     /** The credential to reconnect; null for a new one. */
     credentialId: row.credential_id,
+    /** Scopes that a sign-in requests in addition. */
+    scopes: row.scopes === null ? [] : texts.parse(JSON.parse(row.scopes)),
     prefill: row.prefill,
     redirectUri: row.redirect_uri,
     clientState: row.client_state,

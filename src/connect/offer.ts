@@ -28,7 +28,8 @@ export async function makeLink(
 
 /**
  * Adds a link to the error of a call that lacks an account: `details.connectUrl` for `credential_required`,
- * `details.reconnectUrl` for `credential_invalid`. Returns other errors unchanged.
+ * `details.reconnectUrl` for `credential_invalid`, and for a refusal of the app that scopes explain. A reconnect asks
+ * for these scopes too. Returns other errors unchanged.
  */
 export async function withLink(
   context: Context,
@@ -44,13 +45,29 @@ export async function withLink(
   },
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || userId === undefined) return error;
-  const broken = error.code === 'credential_invalid' ? error.details?.['credentialId'] : undefined;
+  const scopes = scopesIn(error);
+  const lacksScopes = error.code === 'upstream_rejected' && scopes !== undefined;
+  const broken =
+    error.code === 'credential_invalid' || lacksScopes ? error.details?.['credentialId'] : undefined;
   const credentialId = typeof broken === 'string' ? broken : undefined;
   if (error.code !== 'credential_required' && credentialId === undefined) return error;
   const options = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
-  const { url, sessionId } = await makeLink(context, options);
+  const type = lacksScopes ? 'oauth2' : undefined;
+  const made = await makeLink(context, { ...options, scopes, type }).catch((thrown: unknown) => {
+    // The refusal of a call that was made stays the answer where no sign-in can be offered.
+    if (lacksScopes && thrown instanceof GatehouseError) return undefined;
+    throw thrown;
+  });
+  if (!made) return error;
+  const { url, sessionId } = made;
   const link = credentialId === undefined ? { connectUrl: url } : { reconnectUrl: url };
   return withDetails(error, { ...link, sessionId }, await unservedNote(context));
+}
+
+/** Returns the scopes that the account of an error lacks. */
+function scopesIn({ details }: GatehouseError): string[] | undefined {
+  const scopes = details?.['scopes'];
+  return Array.isArray(scopes) ? scopes.filter((one) => typeof one === 'string') : undefined;
 }
 
 async function assertReady(context: Context, options: LinkInput): Promise<void> {

@@ -1,56 +1,56 @@
 import type { Action, Connector } from './catalog.ts';
 import type { ActionDefinition, Authentication } from './format.ts';
 
-/** The scheme of a credential. `scopes`: the granted scopes; null where they are unknown. */
-export interface Access {
-  type: string;
-  scopes: readonly string[] | null;
+/** Returns whether some credentials of its connector cannot run an action. */
+export function hasNeeds({ authentication }: ActionDefinition): boolean {
+  return authentication !== undefined;
 }
 
-/** Why a credential cannot run an action: it needs another scheme, or scopes that were not granted. */
-export type Lack = { authentication: string[] } | { scopes: string[] };
-
-/** Returns whether an action requires more than every credential of its connector has. */
-export function hasNeeds({ authentication, scopes }: ActionDefinition): boolean {
-  return authentication !== undefined || scopes.length > 0;
-}
-
-/** Returns what a credential lacks for an action; undefined where nothing is known to be missing. */
-export function lackOf(
-  { definition }: Pick<Action, 'definition'>,
-  { type, scopes }: Access,
-): Lack | undefined {
+/** Returns whether credentials of a scheme can run an action. */
+export function runsWith({ definition }: Pick<Action, 'definition'>, type: string): boolean {
   const { authentication } = definition;
-  if (authentication && !authentication.some((one) => one === type)) return { authentication };
-  if (scopes === null) return undefined;
-  const missing = missingScopes(definition, scopes);
-  return missing.length > 0 ? { scopes: missing } : undefined;
+  return authentication === undefined || authentication.some((one) => one === type);
 }
 
-/** Returns the scopes of an action that are not among these; alternatives as `a or b`. */
-export function missingScopes({ scopes }: ActionDefinition, granted: readonly string[]): string[] {
-  return scopes
-    .map((scope) => [scope].flat())
-    .filter((alternatives) => !alternatives.some((one) => granted.includes(one)))
-    .map((alternatives) => alternatives.join(' or '));
-}
-
-/** Returns the schemes of a connector whose credentials can run an action, as far as the file shows. */
+/** Returns the schemes of a connector whose credentials can run an action. */
 export function schemesFor(
   { definition: { authentication } }: Pick<Connector, 'definition'>,
-  { definition }: Pick<Action, 'definition'>,
-): string[] {
-  return authentication
-    .filter(
-      (scheme) => lackOf({ definition }, { type: scheme.type, scopes: signInScopes(scheme) }) === undefined,
-    )
-    .map(({ type }) => type);
+  action: Pick<Action, 'definition'>,
+): Authentication[] {
+  return authentication.filter(({ type }) => runsWith(action, type));
 }
 
 /**
- * Returns the scopes that a sign-in requests; null for schemes without, and where they belong to the app's
+ * Returns the scopes of an action that a text of scopes does not name; of alternatives, the one that `preferred` has,
+ * else the first. Such a text is a claim about names, not about rights: authorization servers leave names out, spell
+ * them in another way, or name a broader scope. It therefore never refuses, hides or reroutes a call.
+ */
+export function unnamedScopes(
+  { scopes }: ActionDefinition,
+  named: readonly string[],
+  preferred: readonly string[] = [],
+): string[] {
+  const names = named.flatMap((one) => one.toLowerCase().split(/[\s,]+/));
+  const unnamed = scopes
+    .map((scope) => [scope].flat())
+    .filter((alternatives) => !alternatives.some((one) => isNamed(one.toLowerCase(), names)))
+    .flatMap((alternatives) => alternatives.find((one) => preferred.includes(one)) ?? alternatives[0] ?? []);
+  return [...new Set(unnamed)];
+}
+
+/** Returns whether a scope is among names. A full address has the name at its end. */
+function isNamed(scope: string, names: readonly string[]): boolean {
+  return names.some((name) => name === scope || endsIn(name, scope) || endsIn(scope, name));
+}
+
+function endsIn(address: string, name: string): boolean {
+  return address.includes('://') && (address.endsWith(`/${name}`) || address.endsWith(`.${name}`));
+}
+
+/**
+ * Returns the scopes that a sign-in requests; undefined for schemes without, and where they belong to the app's
  * registration.
  */
-function signInScopes(scheme: Authentication): readonly string[] | null {
-  return 'scopes' in scheme && scheme.scopes.length > 0 ? scheme.scopes : null;
+export function signInScopes(scheme: Authentication | undefined): readonly string[] | undefined {
+  return scheme && 'scopes' in scheme && scheme.scopes.length > 0 ? scheme.scopes : undefined;
 }

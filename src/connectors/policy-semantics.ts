@@ -1,7 +1,7 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { SemanticFault } from './semantic-fault.ts';
-import { schemesFor } from './needs.ts';
+import { schemesFor, signInScopes, unnamedScopes } from './needs.ts';
 import { parametersOf } from './parameters.ts';
 
 /**
@@ -43,8 +43,11 @@ function needFaults(file: ConnectorFile, action: ActionDefinition, path: string)
     const rule = `"${unknown.join('", "')}" is no scheme of this file; schemes: ${types.join(', ')}`;
     return [{ path: `${path}.authentication`, rule }];
   }
-  const able = schemesFor({ definition: file }, { definition: action });
-  if (able.length > 0) return [];
-  const rule = 'no scheme that the action allows asks for these scopes, so no credential could run it';
+  const asks = schemesFor({ definition: file }, { definition: action }).some((scheme) => {
+    const asked = signInScopes(scheme);
+    return asked === undefined || unnamedScopes(action, asked).length === 0;
+  });
+  if (asks) return [];
+  const rule = 'no scheme that the action allows asks for these scopes, so no sign-in would request them';
   return [{ path: `${path}.scopes`, rule }];
 }

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import type { Access } from '../connectors/needs.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Context } from './context.ts';
-import { scopesIn, toCredential, type Credential } from './credential.ts';
+import { toCredential, type Credential } from './credential.ts';
 import type { ConnectedMeans } from './memory.ts';
 
 /** The limit for a list that a person reads; a caller with more credentials names one by id. */
@@ -23,7 +22,7 @@ export function choices(
   return credentialMemory?.choices.get(`${userId} ${connectorId} ${environment}`, read) ?? read();
 }
 
-/** Returns the types and scopes of the user's active credentials, cached for 0.5 s. */
+/** Returns the types of the user's active credentials, cached for 0.5 s. */
 export function connectedMeans(
   { db, credentialMemory }: ChoiceContext,
   { environment, userId }: { environment: Environment; userId: string },
@@ -31,14 +30,13 @@ export function connectedMeans(
   return credentialMemory.connected.get(`${userId} ${environment}`, async () => {
     const rows = await db
       .selectFrom('credentials')
-      .select(['connector_id', 'type', 'scopes'])
+      .select(['connector_id', 'type'])
       .where('user_id', '=', userId)
       .where('environment', '=', environment)
       .where('state', '=', 'active')
       .execute();
-    const means = new Map<string, Access[]>();
-    for (const { connector_id: id, type, scopes } of rows)
-      means.set(id, [...(means.get(id) ?? []), { type, scopes: scopesIn(scopes) }]);
+    const means = new Map<string, string[]>();
+    for (const { connector_id: id, type } of rows) means.set(id, [...(means.get(id) ?? []), type]);
     return means;
   });
 }

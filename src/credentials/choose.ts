@@ -1,5 +1,5 @@
 import type { Action, Connector } from '../connectors/catalog.ts';
-import { lackOf, schemesFor } from '../connectors/needs.ts';
+import { runsWith, schemesFor, unnamedScopes } from '../connectors/needs.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx } from '../store/schema.ts';
@@ -29,7 +29,7 @@ export interface Choice {
  * Returns the credential that a call runs with; undefined when the connector needs none.
  * The order is: the header's, the argument's, the user's default, the single active one.
  * A default that needs to be reconnected is rejected even if another account works. The call must not act in another
- * account.
+ * account. The scopes of a credential order a choice, and never make it.
  * @throws GatehouseError `credential_not_found` (absent or another user's), `credential_conflict`,
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */
@@ -54,7 +54,7 @@ export async function chooseCredential(
   const { connectorId } = connector;
   const credentials = await choices(context, { environment, userId, connectorId });
   const all = credentials.filter(({ state }) => state === 'active');
-  const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
+  const fitting = all.filter(({ type }) => !action || runsWith(action, type));
   const marked = credentials.find(({ isDefault }) => isDefault);
   if (marked) return judged(choice, sameAccount(marked, fitting) ?? marked);
   const active = fitting.length > 0 ? fitting : all;
@@ -64,7 +64,7 @@ export async function chooseCredential(
     throw new GatehouseError(
       'credential_ambiguous',
       `This user has ${active.length} active credentials for ${connector.name}. Choose one with credentialId.`,
-      { details: { credentials: active.map(listed) } },
+      { details: { credentials: likeliestFirst(active, action).map(listed) } },
     );
   }
   if (optional) return undefined;
@@ -143,26 +143,32 @@ function usable(connector: Connector, credential: Credential): Credential {
   );
 }
 
+/** Puts the accounts first whose grants name the scopes of the action. */
+function likeliestFirst(credentials: Credential[], action: Action | undefined): Credential[] {
+  if (!action) return credentials;
+  const unnamed = ({ scopes }: Credential) =>
+    scopes === null ? 0 : unnamedScopes(action.definition, scopes).length;
+  return credentials.toSorted((a, b) => unnamed(a) - unnamed(b));
+}
+
 /** @throws GatehouseError `credential_required` (`details.reason`) when the credential cannot run the action. */
 function able({ connector, action }: Choice, credential: Credential): Credential {
-  const lack = action && lackOf(action, credential);
-  if (!lack) return credential;
   const { credentialId, type } = credential;
-  const authentication = schemesFor(connector, action);
-  const sentence =
-    'scopes' in lack
-      ? `needs the scope ${lack.scopes.join(' and ')}, which "${credentialId}" was not granted. Connect the account again ` +
-        'and agree to it. If the app does not ask for it, the operator adds the scope to the OAuth app.'
-      : `runs with a credential of type ${authentication.join(' or ')}, and "${credentialId}" is of type ${type}. ` +
-        'Connect the account that way too.';
-  throw new GatehouseError('credential_required', `${connector.name}: "${action.name}" ${sentence}`, {
-    details: {
-      connectorId: connector.connectorId,
-      credentialId,
-      authentication,
-      ...('scopes' in lack ? { reason: 'scopes', scopes: lack.scopes } : { reason: 'authentication' }),
+  if (!action || runsWith(action, type)) return credential;
+  const authentication = schemesFor(connector, action).map((scheme) => scheme.type);
+  throw new GatehouseError(
+    'credential_required',
+    `${connector.name}: "${action.name}" runs with a credential of type ${authentication.join(' or ')}, and ` +
+      `"${credentialId}" is of type ${type}. Connect the account that way too.`,
+    {
+      details: {
+        connectorId: connector.connectorId,
+        credentialId,
+        authentication,
+        reason: 'authentication',
+      },
     },
-  });
+  );
 }
 
 /** Returns the facts by which a user recognises an account, for `details.credentials`. */
@@ -180,7 +186,7 @@ export function listed({ credentialId, name, type, state, account, reason, creat
 
 /** Returns whether a call can run with nothing stored: no authentication and no variable without a default. */
 function runsWithout(connector: Connector, action: Action | undefined): boolean {
-  if (action && lackOf(action, { type: 'none', scopes: null })) return false;
+  if (action && !runsWith(action, 'none')) return false;
   const none = connector.definition.authentication.find(({ type }) => type === 'none');
   return none !== undefined && ![...credentialFields(connector, none).values()].some(isRequired);
 }

@@ -1,5 +1,4 @@
 import type { LRUCache } from 'lru-cache';
-import type { Access } from '../connectors/needs.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { SECOND, systemClock, type Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
@@ -29,8 +28,8 @@ export interface CredentialMemory {
   forgetChoices(): void;
 }
 
-/** Types and scopes of a user's active credentials, by connector id. */
-export type ConnectedMeans = ReadonlyMap<string, readonly Access[]>;
+/** Types of a user's active credentials, by connector id. */
+export type ConnectedMeans = ReadonlyMap<string, readonly string[]>;
 
 /** The ids of the connectors to which a user is connected. */
 export type Connected = Pick<ReadonlySet<string>, 'has'>;

@@ -51,17 +51,23 @@ export async function findOAuthApp(
   };
 }
 
-/** Returns the connectors that people can sign in to: those with an OAuth app, and the sandbox. */
+/**
+ * Returns the connectors that people can sign in to, with the scopes of their OAuth app: those with an OAuth app, and
+ * the sandbox. null: the app has the scopes of the connector.
+ */
 export async function connectorsWithOAuthApp(
   { db }: Pick<Base, 'db'>,
   environment: Environment,
-): Promise<Set<string>> {
+): Promise<Map<string, string[] | null>> {
   const rows = await db
     .selectFrom('oauth_apps')
-    .select('connector_id')
+    .select(['connector_id', 'scopes'])
     .where('environment', '=', environment)
     .execute();
-  return new Set([SANDBOX_ID, ...rows.map((row) => row.connector_id)]);
+  return new Map([
+    [SANDBOX_ID, null],
+    ...rows.map((row): [string, string[] | null] => [row.connector_id, scopesIn(row.scopes)]),
+  ]);
 }
 
 /** Returns the client for a grant. @throws GatehouseError `oauth_app_missing` */

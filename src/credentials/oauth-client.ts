@@ -14,3 +14,12 @@ export interface OAuthClient {
 
 /** Authorization code (RFC 6749 section 4.1). */
 export type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
+
+/** Returns the scopes that a consent page lists: those of the OAuth app, else of the scheme, and further ones. */
+export function requestedScopes(
+  scheme: { scopes?: readonly string[] },
+  ofApp: readonly string[] | null | undefined,
+  more: readonly string[] = [],
+): string[] {
+  return [...new Set([...(ofApp ?? scheme.scopes ?? []), ...more])];
+}

@@ -23,7 +23,7 @@ import {
   type Grant,
 } from './oauth-wire.ts';
 import { readTokenAnswer, refreshSecondsOf } from './token-answer.ts';
-import type { OAuthClient, OAuth2 } from './oauth-client.ts';
+import { requestedScopes, type OAuth2, type OAuthClient } from './oauth-client.ts';
 
 /** Client credentials (RFC 6749 section 4.4). */
 export type OAuth2ClientCredentials = Extract<OAuth, { type: 'oauth2_client_credentials' }>;
@@ -68,6 +68,8 @@ export interface Authorization extends Grant {
   redirectUri: string;
   state: string;
   verifier: string;
+  /** Scopes to request in addition to those of the scheme or the OAuth app. */
+  moreScopes?: readonly string[];
 }
 
 type OAuthContext = Pick<Base, 'outbound' | 'clock'>;
@@ -97,7 +99,7 @@ export async function authorizationUrl(grant: Authorization): Promise<string> {
     redirect_uri: redirectUri,
     state,
   };
-  const scopes = client.scopes ?? scheme.scopes;
+  const scopes = requestedScopes(scheme, client.scopes, grant.moreScopes);
   if (scopes.length > 0) params[scheme.scopeParam] = scopes.join(scheme.scopeSeparator);
   if (scheme.pkce === 'S256') {
     const { calculatePKCECodeChallenge } = await import('oauth4webapi');

@@ -1,10 +1,12 @@
-import type { Connector } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import type { Effect } from '../connectors/effects.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import type { Verdict } from './memory.ts';
 import { markRefused } from './credential-end.ts';
+import { withMissingScopes } from './missing-scopes.ts';
 import { openCredential, OTHER_ORIGIN } from './sealed-values.ts';
 import { probe, probeOf, type ProbeContext } from './probe.ts';
 
@@ -18,7 +20,9 @@ interface RefusedCall {
   connector: Connector;
   /** The credential as the call used it; undefined for a call without one. */
   credential: Credential | undefined;
-  effect: 'read' | 'write' | 'destructive';
+  effect: Effect;
+  /** Absent for a poll, which calls several actions. */
+  action?: Action;
 }
 
 /**
@@ -27,13 +31,23 @@ interface RefusedCall {
  * Without a probe, a rejected read ends the credential, because every key can read. A rejected write changes nothing.
  * @returns the error for the caller: `upstream_rejected` with `details.reason` "permission" when the probe works,
  * `credential_invalid` when it is rejected too, `upstream_failed` when it gives no answer; other errors unchanged.
+ * Refusals say which scopes the account may lack; see missing-scopes.ts.
  */
 export async function judgeFailure(
   context: RefusalContext,
-  { connector, credential, effect }: RefusedCall,
+  { connector, credential, effect, action }: RefusedCall,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || !credential) return error;
+  const judged = await judge(context, { connector, credential, effect }, error);
+  return action ? withMissingScopes(judged, { connector, action, credential }) : judged;
+}
+
+async function judge(
+  context: RefusalContext,
+  { connector, credential, effect }: { connector: Connector; credential: Credential; effect: Effect },
+  error: GatehouseError,
+): Promise<GatehouseError> {
   if (!isRefusal(error)) {
     if (isBroken(error)) await markRefused(context, credential, error);
     return error;

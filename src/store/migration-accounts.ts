@@ -184,3 +184,8 @@ export async function unchosenGrants({ schema }: Tx): Promise<void> {
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .execute();
 }
+
+/** Adds the scopes that a sign-in requests because the app refused a call without them. */
+export async function scopesOfSessions({ schema }: Tx): Promise<void> {
+  await schema.alterTable('connect_sessions').addColumn('scopes', 'text').execute();
+}

@@ -6,6 +6,7 @@ import {
   oauthAppFields,
   oneAccountOneCredential,
   presence,
+  scopesOfSessions,
   unchosenGrants,
   wordsOfApps,
 } from './migration-accounts.ts';
@@ -103,4 +104,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'tasks', up: tasks },
   { name: 'silent records', up: silentRecords },
   { name: 'calls of accounts', up: callsOfAccounts },
+  { name: 'scopes of sessions', up: scopesOfSessions },
 ];

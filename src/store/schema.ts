@@ -199,6 +199,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     type: string | null;
     /** The credential whose account is reconnected; it keeps its id. */
     credential_id: string | null;
+    /** Scopes that a sign-in requests in addition to those of the connector or its OAuth app, as a JSON array. */
+    scopes: string | null;
     /** Sealed values of fields that the operator already gave; the page does not ask for them. */
     prefill: string | null;
     redirect_uri: string | null;

@@ -113,7 +113,7 @@ function endsBefore(body: Json, path: string): boolean {
 function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): GatehouseError {
   const { name } = call.connector;
   const { status } = answer;
-  const needed = neededRight(call, answer, meaning);
+  const { needed, scopes } = neededRight(call, answer, meaning);
   const sentence = sentenceOf(call, answer);
   // The right is also the app's text, so it is part of the quoted sentence.
   const appText = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
@@ -123,6 +123,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: Erro
     connectorId: call.connector.connectorId,
     ...(appText === '' ? {} : { message: appText }),
     ...(needed === undefined ? {} : { needed }),
+    ...(scopes === undefined ? {} : { scopes }),
   };
   const failed = (code: ErrorCode, sentence: string, more: Record<string, unknown> = {}) =>
     new GatehouseError(code, `${name} ${sentence}`, { details: { ...details, ...more } });
@@ -152,19 +153,31 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: Erro
   }
 }
 
-/** Returns the right that the app names as missing; undefined for other refusals. */
-function neededRight(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): string | undefined {
-  if (meaning !== 'permission' && answer.status !== 401 && answer.status !== 403) return undefined;
+/** A right that an app names as missing. */
+interface NeededRight {
+  /** In the app's words. */
+  needed?: string;
+  /** As scopes, where the app names them in a challenge. */
+  scopes?: string[];
+}
+
+/** Returns the right that the app names as missing; empty for other refusals. */
+function neededRight(call: UpstreamCall, answer: UpstreamAnswer, meaning: ErrorMeaning): NeededRight {
+  if (meaning !== 'permission' && answer.status !== 401 && answer.status !== 403) return {};
   for (const place of call.connector.definition.errors.needed) {
     const where = place.slice(place.indexOf(':') + 1);
     const found = place.startsWith('header:')
       ? answer.headers[where.toLowerCase()]
       : valueAt(answer.body, where);
     const words = Array.isArray(found) ? found.join(', ') : found;
-    if (typeof words === 'string' && words !== '') return excerpt(words, answer.secrets);
+    if (typeof words === 'string' && words !== '') return { needed: excerpt(words, answer.secrets) };
   }
-  const scopes = neededScopes(answer.headers['www-authenticate'] ?? '');
-  return scopes === undefined ? undefined : excerpt(scopes, answer.secrets);
+  const challenged = neededScopes(answer.headers['www-authenticate'] ?? '');
+  if (challenged === undefined) return {};
+  const needed = excerpt(challenged, answer.secrets);
+  // Scopes are printable ASCII without quotes and backslashes (RFC 6749 section 3.3).
+  const scopes = needed.split(' ').filter((one) => /^[!#-[\]-~]+$/.test(one));
+  return { needed, scopes };
 }
 
 /** Returns the scopes that a challenge names as missing (RFC 6750 section 3.1). */

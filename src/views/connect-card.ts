@@ -1,7 +1,7 @@
 import { appHeading } from './app-heading.ts';
 import { button, el, icon } from './elements.ts';
 import type { Host } from './host-bridge.ts';
-import { isObject, objectOf, textOf, textsOf, type JsonObject } from './json-values.ts';
+import { isObject, objectOf, textOf, type JsonObject } from './json-values.ts';
 import type { AppFacts, ConnectFacts } from './shown-facts.ts';
 
 /* The view of a link that connects an account. */
@@ -104,12 +104,16 @@ export function connectCard(host: Host, app: AppFacts, facts: ConnectFacts): HTM
   return card;
 }
 
-/** Returns whether an account works now that did not work when the link was made. */
-function isNew(account: unknown, { known, scopes }: ConnectFacts): boolean {
+/** Returns whether an account works now that did not work when the link was made, or was connected again since. */
+function isNew(account: unknown, { known, again }: ConnectFacts): boolean {
   if (!isObject(account) || account['state'] !== 'active') return false;
   if (!known.includes(String(account['credentialId']))) return true;
-  const granted = textsOf(account['scopes']);
-  return scopes !== undefined && scopes.length > 0 && scopes.every((scope) => granted.includes(scope));
+  // Both are times of one form in UTC, so they compare as text.
+  return (
+    again !== undefined &&
+    account['credentialId'] === again.credentialId &&
+    String(account['updatedAt']) > again.since
+  );
 }
 
 function wayItem({ title, fields }: ConnectFacts['ways'][number], { name }: AppFacts): HTMLElement {

@@ -20,8 +20,8 @@ export interface ConnectFacts {
   ways: { title: string; fields: string[] }[];
   /** Ids of accounts that worked before. */
   known: string[];
-  /** OAuth scopes that a call needs and the account lacked. */
-  scopes: string[] | undefined;
+  /** The account that signs in again because it lacks a right, and the time of its last change. */
+  again: { credentialId: string; since: string } | undefined;
 }
 
 export interface ShownFacts {
@@ -65,7 +65,7 @@ function appOf({ connectorId, name, letter, color, ink }: JsonObject): AppFacts 
   };
 }
 
-function connectOf({ url, ways, known, scopes }: JsonObject): ConnectFacts | undefined {
+function connectOf({ url, ways, known, again }: JsonObject): ConnectFacts | undefined {
   const address = textOf(url);
   if (address === undefined || !/^https?:\/\//.test(address)) return undefined;
   return {
@@ -75,6 +75,8 @@ function connectOf({ url, ways, known, scopes }: JsonObject): ConnectFacts | und
       return { title: textOf(title) ?? '', fields: textsOf(fields) };
     }),
     known: textsOf(known),
-    scopes: Array.isArray(scopes) ? textsOf(scopes) : undefined,
+    again: isObject(again)
+      ? { credentialId: textOf(again['credentialId']) ?? '', since: textOf(again['since']) ?? '' }
+      : undefined,
   };
 }

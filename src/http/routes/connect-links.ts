@@ -13,6 +13,17 @@ const redirectUri = z
   .max(2000)
   .optional()
   .meta({ description: 'Address that the user returns to. One of `redirectUris` of the settings.' });
+const scopes = z
+  // The characters of RFC 6749 section 3.3.
+  .array(
+    z
+      .string()
+      .max(300)
+      .regex(/^[!#-[\]-~]+$/, 'must be a scope, without spaces and quotes'),
+  )
+  .max(50)
+  .optional()
+  .meta({ description: 'Scopes to ask for in addition to those of the connector or its OAuth app.' });
 const state = z.string().max(500).optional().meta({ description: 'Returned unchanged with the result.' });
 
 export const createConnectSessionRoute = defineRoute({
@@ -61,13 +72,14 @@ export const reconnectCredentialRoute = defineRoute({
   tag: 'Credentials',
   summary: 'Create a link that reconnects a credential',
   description:
-    'The user gives a new consent or new keys. The credential keeps its id. Another account is rejected.',
+    'The user gives a new consent or new keys. The credential keeps its id. Another account is rejected. A consent asks ' +
+    'for `scopes` too: send those of `details.scopes`, where an app refused a call.',
   auth: 'api_key',
   scope: 'connect:write',
   apiVersion: true,
   user: 'required',
   params: z.strictObject({ userId: z.string(), credentialId: z.string() }),
-  body: z.strictObject({ redirectUri, state }).optional(),
+  body: z.strictObject({ redirectUri, state, scopes }).optional(),
   success: {
     status: 200,
     description: 'The link, shown here only.',

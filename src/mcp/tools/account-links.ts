@@ -62,7 +62,8 @@ export async function refusalWithLink(
     }
   }
   const linked = await withLink(scope.context, error, { environment, userId, connectorId, redirectUri });
-  if (!(linked instanceof GatehouseError) || !opens) return { refusal: linked };
+  // A question would come back after each refusal of the app, because a new sign-in may not give the right.
+  if (!(linked instanceof GatehouseError) || !opens || !lacksAccount(linked)) return { refusal: linked };
   const { connectUrl, reconnectUrl, sessionId } = linked.details ?? {};
   const url = connectUrl ?? reconnectUrl;
   if (typeof url !== 'string' || typeof sessionId !== 'string') return { refusal: linked };

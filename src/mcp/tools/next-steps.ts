@@ -71,6 +71,10 @@ const BY_REASON: { [reason: string]: string } = {
   result_gone: 'Run the action again, and read its result within an hour.',
 };
 
+const SIGN_IN_AGAIN =
+  'Ask the user to open the link and to agree to what is missing, then call again once. If the app refuses again, tell ' +
+  'the user that this account has no right to do this at the app.';
+
 type ErrorView = JsonObject & { message: string; next: string };
 
 /** Returns an error for `structuredContent`. Only `details.message` holds words of the app. */
@@ -92,6 +96,7 @@ export function nextStep({ code, details }: GatehouseError): string {
     return `Show the user the question that follows, and ask whether they agree. If they do, call ${details['tool']} with the same arguments and this token.`;
   if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
   const reason = details?.['reason'];
+  if (reason === 'permission' && typeof details?.['reconnectUrl'] === 'string') return SIGN_IN_AGAIN;
   return (typeof reason === 'string' ? BY_REASON[reason] : undefined) ?? NEXT_STEPS[code] ?? GIVE_UP;
 }
 

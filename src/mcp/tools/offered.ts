@@ -1,5 +1,5 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
-import { hasNeeds, lackOf } from '../../connectors/needs.ts';
+import { hasNeeds, runsWith } from '../../connectors/needs.ts';
 import type { Context } from '../context.ts';
 import { connectedMeans } from '../../credentials/active-credentials.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
@@ -7,7 +7,7 @@ import { memoByObject } from '../../lib/memo.ts';
 
 /**
  * Returns the server as it is listed to a user: without the actions that none of the user's accounts can run, because
- * they need another scheme or more scopes. Apps to which the user is not connected are listed whole.
+ * they need another scheme. Apps to which the user is not connected are listed whole.
  */
 export async function offeredTo(
   context: Pick<Context, 'db' | 'catalog' | 'credentialMemory'>,
@@ -20,7 +20,7 @@ export async function offeredTo(
   for (const [connectorId, means] of await connectedMeans(context, { environment, userId })) {
     const connector = context.catalog.connector(environment, connectorId);
     for (const action of connector ? actionsWithNeeds(connector) : []) {
-      const isUnable = means.every((one) => lackOf(action, one) !== undefined);
+      const isUnable = means.every((type) => !runsWith(action, type));
       if (isUnable && !live.decision.action(action)) unable.push(action);
     }
   }
@@ -29,7 +29,7 @@ export async function offeredTo(
   return { ...live, unable: new Set(unable), shape: `${live.shape} ${names.join(' ')}` };
 }
 
-/** Returns the actions that need a scheme or scopes. Cached, because every request needs them. */
+/** Returns the actions that need a certain scheme. Cached, because every request needs them. */
 const actionsWithNeeds = memoByObject((connector: Connector): readonly Action[] =>
   [...connector.actions.values()].filter(({ definition }) => hasNeeds(definition)),
 );

@@ -1,6 +1,7 @@
 import { appsOf } from '../../connect/apps.ts';
 import { iconOf, inkOn } from '../../connectors/icon.ts';
 import type { Connector } from '../../connectors/catalog.ts';
+import { isoTime } from '../../lib/clock.ts';
 import type { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { ResultSource } from './large-results.ts';
@@ -8,8 +9,8 @@ import { credentialsOf } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 import { showsViews } from './view-document.ts';
 
-/** Errors whose details have a link of ours; see withLink(). */
-const LINKED = new Set(['credential_required', 'credential_invalid']);
+/** Errors whose details have a link of ours; see withLink(). Their details hold no member that an app named. */
+const LINKED = new Set(['credential_required', 'credential_invalid', 'upstream_rejected']);
 
 /** A result that the document shows (src/views/shown-facts.ts). */
 interface Viewed {
@@ -72,7 +73,9 @@ async function connectFacts(
 ): Promise<JsonObject> {
   const { context, grant } = scope;
   const { environment } = grant;
-  const [app] = await appsOf(context, { environment, connectors: [connectorId], type: null });
+  const lacksScopes = Array.isArray(scopes);
+  const type = lacksScopes ? 'oauth2' : null;
+  const [app] = await appsOf(context, { environment, connectors: [connectorId], type });
   const ways = (app?.authentication ?? [])
     .filter(({ ready }) => ready)
     .map(({ title, inputSchema }) => ({
@@ -81,9 +84,13 @@ async function connectFacts(
         String(asObject(schema)['title'] ?? name),
       ),
     }));
-  const known = (await credentialsOf(scope, connectorId))
-    .filter(({ state }) => state === 'active')
-    .map((one) => one.credentialId)
-    .filter((id) => id !== credentialId || scopes !== undefined);
-  return { ways, known, ...(Array.isArray(scopes) ? { scopes } : {}) };
+  const working = (await credentialsOf(scope, connectorId)).filter(({ state }) => state === 'active');
+  const known = working.map((one) => one.credentialId).filter((id) => id !== credentialId || lacksScopes);
+  // An authorization server need not name what it granted, so only the record shows that the user signed in again.
+  const again = lacksScopes ? working.find((one) => one.credentialId === credentialId) : undefined;
+  return {
+    ways,
+    known,
+    ...(again ? { again: { credentialId: again.credentialId, since: isoTime(again.updatedAt) } } : {}),
+  };
 }

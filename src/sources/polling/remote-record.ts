@@ -50,7 +50,7 @@ export async function fetchRecord(
       throw error;
     }
   }).catch(async (error: unknown) => {
-    throw await judgeFailure(context, { connector, credential: used, effect: 'read' }, error);
+    throw await judgeFailure(context, { connector, action, credential: used, effect: 'read' }, error);
   });
 }
 
