@@ -808,7 +808,7 @@ export interface paths {
         put?: never;
         /**
          * Create a link that reconnects a credential
-         * @description The user gives a new consent or new keys. The credential keeps its id. Another account is rejected.
+         * @description The user gives a new consent or new keys. The credential keeps its id. Another account is rejected. A consent asks for `scopes` too: send those of `details.scopes`, where an app refused a call.
          */
         post: operations["reconnectCredential"];
         delete?: never;
@@ -2457,8 +2457,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updatedAt: string;
-            /** @description Shown only here and after a rotation. */
-            accessToken: string;
+            /** @description Shown only here and after a rotation; null for keys without servers:token. */
+            accessToken: string | null;
         };
         /** @description An MCP server. */
         Server: {
@@ -7728,6 +7728,8 @@ export interface operations {
                     redirectUri?: string;
                     /** @description Returned unchanged with the result. */
                     state?: string;
+                    /** @description Scopes to ask for in addition to those of the connector or its OAuth app. */
+                    scopes?: string[];
                 };
             };
         };

@@ -81,7 +81,8 @@ Examples:
   $ gatehouse keys list --environment production --json`;
 
 const CREATE_HELP = `
-The key is printed on standard output, once. An unknown scope prints the list of scopes.
+The key is printed on standard output, once. An unknown scope prints the list of scopes. A key with servers:write makes and
+changes MCP servers, also what they allow; only one with servers:token sees their access tokens.
 
 Examples:
   $ gatehouse keys create --name deploy --scopes servers:read,servers:write

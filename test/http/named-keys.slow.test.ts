@@ -74,6 +74,23 @@ describe.each(STORE_KINDS)('named keys on %s', (kind) => {
     expect(await statusOf(service, own.text('key'))).toBe(200);
   });
 
+  test('a key without servers:token gets no access token of a server that it makes', async () => {
+    const writer = await newKey(service, ['servers:write', 'servers:read']);
+    const body = { name: 'made by a deploy' };
+    const made = await service.call('POST', '/api/servers', { bearer: writer.key, body });
+    expect([made.status, made.at('accessToken')]).toEqual([201, null]);
+    expect(made.text('accessUrl')).toMatch(/\/\*\*\*$/);
+    const path = `/api/servers/${made.text('serverId')}`;
+    const changed = await service.call('PUT', path, { bearer: writer.key, body: { name: 'changed' } });
+    for (const { body: answer } of [made, changed, await service.call('GET', path, { bearer: writer.key })])
+      expect(JSON.stringify(answer)).not.toContain('gh_mcp_');
+    expect((await service.call('POST', `${path}/token`, { bearer: writer.key, body: {} })).status).toBe(403);
+    const holder = await newKey(service, ['servers:write', 'servers:token']);
+    const own = await service.call('POST', '/api/servers', { bearer: holder.key, body: { name: 'own' } });
+    const rotated = await service.call('POST', `${path}/token`, { bearer: holder.key, body: {} });
+    for (const { at } of [own, rotated]) expect(at('accessToken')).toMatch(/^gh_mcp_/);
+  });
+
   test('an unknown scope is 400 with the list of scopes', async () => {
     const answer = await service.call('POST', '/api/keys', {
       body: { name: 'wrong', scopes: ['servers:read', 'servers:all'] },

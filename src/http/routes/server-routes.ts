@@ -86,7 +86,9 @@ const server = z
   .meta({ id: 'Server', description: 'An MCP server.' });
 const createdServer = server
   .extend({
-    accessToken: z.string().meta({ description: 'Shown only here and after a rotation.' }),
+    accessToken: z.string().nullable().meta({
+      description: 'Shown only here and after a rotation; null for keys without servers:token.',
+    }),
   })
   .meta({ id: 'ServerWithToken', description: 'An MCP server with its access token.' });
 
@@ -111,8 +113,7 @@ export const createServerRoute = defineRoute({
       ownerUserId: userId,
       bound: caller.kind === 'jwt',
     });
-    const shown = { ...view(context, caller, made.server), accessToken: made.accessToken };
-    return { body: shown, auditTarget: shown.serverId };
+    return { body: viewWithToken(context, caller, made), auditTarget: made.server.serverId };
   },
 });
 
@@ -234,7 +235,7 @@ export const rotateServerTokenRoute = defineRoute({
     const found = await requireServer(context, caller, { serverId, userId });
     const rotated = await rotateAccessToken(context, found, body.tokenExpiresInDays);
     context.servers.forget();
-    return { body: { ...view(context, caller, rotated.server), accessToken: rotated.accessToken } };
+    return { body: viewWithToken(context, caller, rotated) };
   },
 });
 
@@ -272,9 +273,22 @@ function withoutToken(
   return { caller: { ...caller, scopes: new Set() }, reply: { unaudited: true } };
 }
 
+/** Returns a server with its new token, as the caller may see both. */
+function viewWithToken(
+  context: Context,
+  caller: Caller,
+  { server: record, accessToken }: { server: McpServer; accessToken: string },
+): z.input<typeof createdServer> {
+  return { ...view(context, caller, record), accessToken: mayReveal(caller) ? accessToken : null };
+}
+
+/** Returns whether a caller may see access tokens. Their bearer acts for any user of the server. */
+function mayReveal({ scopes }: Caller): boolean {
+  return scopes === 'all' || scopes.has('servers:token');
+}
+
 /** Returns a server as the caller may see it. */
 function view(context: Context, caller: Caller, record: McpServer): z.input<typeof server> {
-  const mayReveal = caller.scopes === 'all' || caller.scopes.has('servers:token');
   const url = `${context.publicUrl}/mcp/${record.serverId}`;
   return {
     serverId: record.serverId,
@@ -282,7 +296,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     description: record.description,
     customInstructions: record.customInstructions,
     url,
-    accessUrl: `${url}/${mayReveal ? openAccessToken(context, record) : '***'}`,
+    accessUrl: `${url}/${mayReveal(caller) ? openAccessToken(context, record) : '***'}`,
     restrictions: record.restrictions,
     hasRestrictions: isRestricting(record.restrictions),
     ownerUserId: record.ownerUserId,
