@@ -84,7 +84,8 @@ export async function readBytes(
     req.on('end', () =>
       resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
     );
-    req.on('error', reject);
+    // A connection that breaks off is the client's doing, as in streamBytes().
+    req.on('error', () => reject(broken()));
     req.on('close', () => {
       if (!req.complete) reject(broken());
     });

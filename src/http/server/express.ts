@@ -201,7 +201,10 @@ async function sendReply({ throttle }: Context, res: ServerResponse, reply: Repl
   send(res, { ...reply, body: text, headers: { ...JSON_TYPE, ...reply.headers } });
 }
 
-/** Writes a stream. A failure in the middle closes the connection, so that the client sees an incomplete answer. */
+/**
+ * Writes a stream. A failure in the middle closes the connection, so that the client sees an incomplete answer. A client
+ * that hangs up ends the answer, which is no failure.
+ */
 async function sendStream(
   res: ServerResponse,
   { status = 200, body, headers = {} }: Reply & { body: Readable },
@@ -212,7 +215,15 @@ async function sendStream(
     res.end();
     return;
   }
-  await pipeline(body, res);
+  let isBroken = false;
+  // pipeline() destroys both ends. The end that closed first tells a broken source from a client that hung up.
+  body.once('error', () => (isBroken ||= !res.destroyed));
+  body.once('close', () => (isBroken ||= !res.destroyed && !body.readableEnded));
+  try {
+    await pipeline(body, res);
+  } catch (error) {
+    if (isBroken || !res.destroyed) throw error;
+  }
 }
 
 function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {
