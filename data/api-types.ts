@@ -5327,7 +5327,10 @@ export interface operations {
     };
     updateServer: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With `false`, `accessUrl` ends in *** and the audit log has no entry. */
+                token?: "true" | "false";
+            };
             header?: {
                 /** @description User for ownership or filtering. */
                 "x-svc-userid"?: string;

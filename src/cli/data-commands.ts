@@ -5,6 +5,7 @@ import {
   limitOf,
   listCommand,
   records,
+  SHOW_TOKEN,
   type Argument,
   type ListFlags,
 } from './record-commands.ts';
@@ -63,13 +64,15 @@ function addServers(program: Command, done: Done): void {
     examples: ['servers list', 'servers list --limit 5 --json'],
     done,
     kind,
+    hasToken: true,
   });
   getCommand(servers, {
     description: 'Show an MCP server.',
     argument: SERVER,
-    examples: ['servers get Sandbox', 'servers get srv_4fK2… --json'],
+    examples: ['servers get Sandbox', 'servers get srv_4fK2… --show-token'],
     done,
     kind,
+    hasToken: true,
   });
   for (const [word, enabled] of [
     ['enable', true],
@@ -81,13 +84,15 @@ function addServers(program: Command, done: Done): void {
       )
       .argument(...SERVER)
       .option('--json', 'print the server as JSON')
+      .option(...SHOW_TOKEN)
       .addHelpText('after', examplesHelp(`servers ${word} Sandbox`, `servers ${word} srv_4fK2… --json`))
-      .action(async (named: string, options: Target & { json?: boolean }) => {
-        const { idOf, SERVERS, showRecord } = await records();
+      .action(async (named: string, options: Target & { json?: boolean; showToken?: boolean }) => {
+        const { idOf, SERVERS, showRecord, tokenQuery } = await records();
         done(
           await withService(options, async (service) => {
             const path = `/api/servers/${encodeURIComponent(await idOf(service, SERVERS, named))}`;
-            return showRecord(service, { method: 'PUT', path, body: { enabled } }, options);
+            const query = tokenQuery(SERVERS, options.showToken);
+            return showRecord(service, { method: 'PUT', path, query, body: { enabled } }, options);
           }),
         );
       });

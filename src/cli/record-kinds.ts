@@ -14,6 +14,8 @@ export interface Kind {
   id: string;
   /** Member with the name by which people know a record. */
   label?: string;
+  /** Whether its records hold an access token, which a request leaves out by `token=false`. Asking for one is audited. */
+  hasToken?: true;
 }
 
 /** Filters of a list by their names in the query. `userId` of credentials is a part of the path. */
@@ -33,6 +35,7 @@ export const SERVERS: Kind = {
   path: () => '/api/servers',
   id: 'serverId',
   label: 'name',
+  hasToken: true,
   columns: [
     ['server', member('serverId')],
     ['name', member('name')],
@@ -117,13 +120,13 @@ const PAGE = 50;
 /** Returns the first `limit` records of a list, and whether there are more. */
 export async function recordsOf(
   service: Service,
-  kind: Pick<Kind, 'path'>,
-  { filters = {}, limit }: { filters?: Filters; limit: number },
+  kind: Pick<Kind, 'path' | 'hasToken'>,
+  { filters = {}, limit, showToken }: { filters?: Filters; limit: number; showToken?: boolean | undefined },
 ): Promise<{ records: JsonObject[]; hasMore: boolean }> {
   const path = kind.path(filters);
   // The path names the user of credentials, and their route wants the user in a header too.
   const { userId, ...others } = filters;
-  const query = kind === CREDENTIALS ? others : filters;
+  const query = { ...(kind === CREDENTIALS ? others : filters), ...tokenQuery(kind, showToken) };
   const records: JsonObject[] = [];
   let next: Filters = {};
   for (;;) {
@@ -140,6 +143,11 @@ export async function recordsOf(
     if (after === undefined || records.length >= limit) return { records, hasMore: after !== undefined };
     next = after;
   }
+}
+
+/** Returns the query of a request that gets no access token unless it is wanted. */
+export function tokenQuery({ hasToken }: Pick<Kind, 'hasToken'>, showToken = false): Filters {
+  return hasToken ? { token: String(showToken) } : {};
 }
 
 /** Yields all pages of a list. */
@@ -209,9 +217,14 @@ export interface Output {
 export async function listRecords(
   service: Service,
   kind: Kind,
-  { filters, limit, json }: Output & { filters?: Filters; limit: number },
+  {
+    filters = {},
+    limit,
+    json,
+    showToken,
+  }: Output & { filters?: Filters; limit: number; showToken?: boolean | undefined },
 ): Promise<number> {
-  const { records, hasMore } = await recordsOf(service, kind, { ...(filters ? { filters } : {}), limit });
+  const { records, hasMore } = await recordsOf(service, kind, { filters, limit, showToken });
   if (json) process.stdout.write(`${JSON.stringify({ data: records, hasMore })}\n`);
   else {
     if (records.length > 0) process.stdout.write(tableOf(kind.columns, records));

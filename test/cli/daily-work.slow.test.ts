@@ -107,6 +107,26 @@ describe.each([
     const on = await runCli(['servers', 'enable', 'sandbox', '--json'], env());
     expect(JSON.parse(on.out)).toMatchObject({ enabled: true });
   });
+
+  test.each([['list'], ['get', 'Sandbox'], ['enable', 'Sandbox']])(
+    'servers %s prints an access token only with --show-token, which the audit log records',
+    async (...args) => {
+      const asked = async () => {
+        const rows = await recordsOf(['audit', 'list', '--limit', '500'], remote);
+        return rows.filter(({ operation }) => /^(list|get)Servers?$/.test(String(operation))).length;
+      };
+      const before = await asked();
+      for (const form of [[], ['--json']]) {
+        const { out } = await runCli(['servers', ...args, ...form], env());
+        expect(out).not.toContain('gh_mcp_');
+        expect(out.includes('/***')).toBe(args[0] !== 'list' || form.length > 0);
+      }
+      expect(await asked()).toBe(before);
+      const shown = await runCli(['servers', ...args, '--json', '--show-token'], env());
+      expect(shown.out).toContain('/gh_mcp_');
+      expect(await asked()).toBe(before + (args[0] === 'enable' ? 0 : 1));
+    },
+  );
 });
 
 test('a workflow is run for its user, and the run is shown with its steps', async () => {

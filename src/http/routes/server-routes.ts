@@ -188,15 +188,16 @@ export const updateServerRoute = defineRoute({
   summary: 'Change an MCP server',
   description: 'Changes only the given members. Replaces `restrictions` and `budgets` whole.',
   scope: 'servers:write',
+  query: z.strictObject({ token }),
   body: serverFields.partial(),
   success: { status: 200, description: 'The server as it is now.', schema: server },
   errors: ['server_not_found', 'server_exists'],
   audited: true,
-  async handler({ context, caller, params: { serverId }, body, userId }) {
+  async handler({ context, caller, params: { serverId }, query, body, userId }) {
     const found = await requireServer(context, caller, { serverId, userId });
     const changed = await updateServer(context, found, body);
     context.servers.forget();
-    return { body: view(context, caller, changed) };
+    return { body: view(context, withoutToken(caller, query.token).caller, changed) };
   },
 });
 
