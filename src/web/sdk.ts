@@ -16,7 +16,11 @@ import type {
  * Content-Security-Policy that allows our origin in script-src and frame-src.
  */
 
-const HERE = import.meta.url;
+/**
+ * Returns the address of this file where a Gatehouse serves it, which writes it here (`http/server/web-files.ts`). The
+ * file of the package has none, because it may lie on any host.
+ */
+const servedFrom = (): string | undefined => undefined;
 /** Key of a Mark in sessionStorage while the whole page is at the connect page. */
 const MARK = 'gatehouse.redirect';
 /** Time for an answer after the load event. The connect page answers earlier; the browser's error page never does. */
@@ -308,15 +312,18 @@ function claimsOf(token: unknown): Record<string, unknown> {
 }
 
 /**
- * Returns the address that served this file; in a bundle, the token's issuer. On one machine `localhost` and
+ * Returns the address that served this file; for the package, the token's issuer. On one machine `localhost` and
  * `127.0.0.1` are two origins with separate cookies. There the issuer is right, because apps redirect users to it.
  */
 function addressOf(issuer: unknown): string {
-  const served = /^(https?:.+)\/sdk\.m?js(\?.*)?$/.exec(HERE)?.[1];
+  const served = /^(https?:.+)\/sdk\.m?js(\?.*)?$/.exec(servedFrom() ?? '')?.[1];
   const named = typeof issuer === 'string' && URL.canParse(issuer) ? issuer : undefined;
   if (served !== undefined && (named === undefined || portHere(served) !== portHere(named))) return served;
   if (named !== undefined) return named;
-  throw new Error('Gatehouse.setToken: load the SDK from your Gatehouse, at /sdk.js or /sdk.mjs.');
+  throw new Error(
+    'Gatehouse.setToken: the token does not name the address of its Gatehouse (iss). Pass it: ' +
+      "setToken(token, { url: 'https://gatehouse.example.com' }).",
+  );
 }
 
 /** Returns the port of an address of this machine; any other address unchanged. */

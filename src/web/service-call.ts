@@ -29,7 +29,8 @@ export function createCall(base: string, token?: () => string): Call {
         },
       };
     } catch {
-      return { ok: false, problem: { code: 'unreachable', message: '', faults: [] } };
+      const message = `${base || 'The service'} did not answer as a Gatehouse. Check the address, the network, and the origins that the environment allows.`;
+      return { ok: false, problem: { code: 'unreachable', message, faults: [] } };
     }
   };
 }

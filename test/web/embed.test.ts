@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -18,6 +18,12 @@ describe.skipIf(!HAS_BROWSER)('the entries of the package in a page', () => {
     web = await startWeb();
     const script = await bundled();
     app = createServer((req, res) => {
+      const file = req.url?.startsWith('/package/') ? join(ROOT, 'dist', req.url) : undefined;
+      if (file !== undefined && existsSync(file)) {
+        res.writeHead(200, { 'content-type': 'text/javascript' });
+        res.end(readFileSync(file));
+        return;
+      }
       const isScript = req.url === '/app.js';
       res.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' });
       res.end(isScript ? script : PAGE);
@@ -131,6 +137,36 @@ describe.skipIf(!HAS_BROWSER)('the entries of the package in a page', () => {
     ]);
     await popup.getByRole('heading', { name: 'wants to connect your Sandbox account' }).waitFor();
     expect(await page.evaluate('asked')).toBe(1);
+  });
+
+  test('the files of the package, served as plain modules, find the Gatehouse of the token', async () => {
+    const page = await visit();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const load = (name: string) =>
+      `const { createConnection, ...sdk } = await import('/package/src/embed/${name}')`;
+    const state = await page.evaluate(`(async () => {
+      ${load('embed.js')};
+      const connection = createConnection({ token, app: 'sandbox' });
+      await new Promise((moved) => connection.subscribe(moved));
+      sdk.setToken(token);
+      void sdk.authenticate({ app: 'sandbox' });
+      return connection.getState();
+    })()`);
+    expect(state).toMatchObject({ step: 'form', app: { connectorId: 'sandbox' } });
+    await page.frameLocator('iframe').getByRole('textbox', { name: 'Sandbox key' }).waitFor();
+    const sent = asked.filter((url) => !url.includes('/package/'));
+    expect(sent.filter((url) => !url.startsWith(web.service.url))).toEqual([]);
+  });
+
+  test('a host that is no Gatehouse is reported in a sentence', async () => {
+    const page = await visit();
+    await begin(page, { app: 'sandbox', url: `${origin}/elsewhere` });
+    expect(await page.evaluate('connection.result')).toMatchObject({
+      success: false,
+      error: 'unreachable',
+      message: expect.stringContaining(`${origin}/elsewhere did not answer as a Gatehouse`),
+    });
   });
 
   test('cancel ends a connection as closed, and later calls change nothing', async () => {

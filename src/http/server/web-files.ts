@@ -64,7 +64,7 @@ export function buildWebFiles(folder: string): Map<string, string> {
   for (const [name, text] of sources) {
     if (name === 'sdk-types.ts') built.set('sdk.d.ts', text + typesOf(sources.get('sdk.ts') ?? ''));
     else if (name === 'sdk.ts') {
-      const module = toScript(text);
+      const module = withAddress(toScript(text));
       built.set('sdk.mjs', module);
       built.set('sdk.js', toClassic(module));
     } else if (name.endsWith('.ts')) built.set(name.replace(/ts$/, 'js'), toScript(text));
@@ -85,6 +85,14 @@ function toScript(text: string): string {
     .filter((line) => line !== '' && !/^(\/\/|\/\*|\*\/|\* |\*$)/.test(line))
     .join('\n')
     .concat('\n');
+}
+
+/** Lets the SDK know the address that serves it. @throws Error when the SDK has no place for it. */
+function withAddress(sdk: string): string {
+  const place = /^const servedFrom = .*;$/m;
+  if (!place.test(sdk)) throw new Error('sdk.ts has no function servedFrom');
+  // Read at once, because a classic script knows its address only while it runs.
+  return sdk.replace(place, 'const HERE = import.meta.url;\nconst servedFrom = () => HERE;');
 }
 
 /** Returns the types of the exports of the SDK, and of the global that the script makes. */
