@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { withAcceptedValues } from './accepted-values.ts';
 import type { JsonSchema } from './format.ts';
 
 /*
  * Schemas in the form that model APIs accept. Anthropic rejects references, unions at the top and names of properties
  * outside [A-Za-z0-9_.-]{1,64}. OpenAI rejects unions at the top and arrays without `items`. Gemini rejects a whole
- * request for one unknown keyword. So references are inlined, names get an alias, and the rest uses the keywords that
- * all three accept.
+ * request for one unknown keyword, and for values and formats that accepted-values.ts puts into words. So references are
+ * inlined, names get an alias, and the rest uses the keywords that all three accept.
  */
 
 export type Side = 'input' | 'output';
@@ -132,8 +133,8 @@ function convert(schema: JsonSchema, walk: Walk): JsonSchema {
   if (isArrayType(whole)) shown['items'] = itemsOf(whole, here);
   const branches = whole['anyOf'] ?? whole['oneOf'];
   if (Array.isArray(branches)) shown['anyOf'] = branches.map((branch) => convert(asSchema(branch), here));
-  const split = Array.isArray(shown['type']) && walk.side === 'input';
-  return split ? byType(shown, [shown['type']].flat()) : shown;
+  if (walk.side === 'output') return shown;
+  return Array.isArray(shown['type']) ? byType(shown, shown['type']) : withAcceptedValues(shown);
 }
 
 /** Returns the place of a schema that contains itself. */
@@ -227,7 +228,7 @@ function itemsOf({ items, prefixItems }: JsonSchema, walk: Walk): JsonSchema {
 }
 
 /** Returns a list of types as alternatives, each with its own keywords. */
-function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
+function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: readonly unknown[]): JsonSchema {
   const common = Object.entries(schema).filter(([keyword]) => keyword !== 'type' && !OF_TYPE[keyword]);
   const alternatives = types.map((type) => {
     const own = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword]?.includes(String(type)));
@@ -235,9 +236,10 @@ function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]
     return { type, ...Object.fromEntries(own), ...(of.length > 0 && type !== 'null' ? { enum: of } : {}) };
   });
   const [only, ...others] = alternatives;
-  if (only && others.length === 0) return { ...Object.fromEntries(common), ...only };
+  if (only && others.length === 0) return withAcceptedValues({ ...Object.fromEntries(common), ...only });
   // Existing alternatives say more than the types.
-  return { ...Object.fromEntries(common), anyOf: Array.isArray(anyOf) ? anyOf : alternatives };
+  const choices = Array.isArray(anyOf) ? anyOf : alternatives.map(withAcceptedValues);
+  return { ...Object.fromEntries(common), anyOf: choices };
 }
 
 function fitsType(value: unknown, type: string): boolean {

@@ -27,6 +27,9 @@ actions:
       folder: {$ref: '#/schemas/folder'}
       size: {type: [integer, 'null'], exclusiveMinimum: 0}
       shared: {type: boolean}
+      kind: {type: integer, enum: [1, 2]}
+      due: {type: string, format: date}
+      colour: {enum: [red, '', null]}
       attachments:
         type: array
         items:

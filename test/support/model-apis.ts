@@ -69,6 +69,16 @@ function openAi({ name, inputSchema }: ModelTool): string[] {
 }
 
 /**
+ * Formats of ai.google.dev, `Schema`: "only 'enum' and 'date-time' are supported for STRING type". Newer models take
+ * more of them.
+ */
+const GEMINI_FORMATS: { [type: string]: string[] } = {
+  string: ['enum', 'date-time'],
+  integer: ['int32', 'int64'],
+  number: ['float', 'double'],
+};
+
+/**
  * Keywords of ai.google.dev, FunctionDeclaration: those of `Schema`, and those of JSON Schema that SDKs remove before
  * they send it.
  */
@@ -103,11 +113,24 @@ function gemini({ name, inputSchema }: ModelTool): string[] {
         .filter((keyword) => !GEMINI_KEYWORDS.has(keyword))
         .map((keyword) => `${at}: unknown name ${keyword}`),
       ...(Array.isArray(node['type']) ? [`${at}: type is a list`] : []),
+      ...valueFaults(node).map((fault) => `${at}: ${fault}`),
       ...[node['required']]
         .flat()
         .filter((member) => typeof member === 'string' && !namesIn(node).includes(member))
         .map((member) => `${at}: required ${String(member)} is not a property`),
     ]),
+  ];
+}
+
+/** Returns the faults of a schema's values: "enum: only allowed for STRING type", and an empty text "cannot be empty". */
+function valueFaults({ type, format, enum: values = [] }: JsonObject): string[] {
+  const isTextList = type === 'string' && [values].flat().every((value) => typeof value === 'string');
+  return [
+    ...([values].flat().length > 0 && !isTextList ? ['enum of other values than texts'] : []),
+    ...([values].flat().includes('') ? ['empty text in enum'] : []),
+    ...(typeof format === 'string' && !GEMINI_FORMATS[String(type)]?.includes(format)
+      ? [`format ${format}`]
+      : []),
   ];
 }
 
