@@ -17,3 +17,6 @@ export const LIMITS = {
   /** Bytes of all answers of a program that waits for its user. */
   state: 8 * 1024 * 1024,
 };
+
+/** The reason why a program is ended that passes the limit of calls. */
+export const TOO_MANY_CALLS = `it makes more than ${LIMITS.calls} calls`;

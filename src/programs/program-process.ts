@@ -1,7 +1,8 @@
 import { createRunner, getHostFunctionContext, isRunInterruptedResult, RunError, setMaxWorkers } from 'run';
 import { endWithParent } from '../lib/parent-watch.ts';
-import { LIMITS } from './program-limits.ts';
+import { LIMITS, TOO_MANY_CALLS } from './program-limits.ts';
 import type { FromProcess, Reply, Task, ToProcess } from './program-messages.ts';
+import { PULSE } from './program-source.ts';
 
 /*
  * A process that runs the programs of one user, one after the other. The JavaScript engine is QuickJS in WebAssembly, within
@@ -18,6 +19,8 @@ const ENGINE_TIMEOUT_MS = 660_000;
 const realNow = Date.now;
 const waiting = new Map<number, (reply: Reply) => void>();
 let lastId = 0;
+/** Requests of the running program, without its pulses. */
+let requests = 0;
 
 const runner = createRunner({
   limits: {
@@ -28,7 +31,8 @@ const runner = createRunner({
     maxResultBytes: 8 * LIMITS.value,
     maxHostFunctionArgumentsBytes: LIMITS.argument,
     maxHostFunctionOutputBytes: 2 * LIMITS.answer,
-    maxBridgeRequests: LIMITS.calls,
+    // A pulse follows each call, and one comes before the first.
+    maxBridgeRequests: 2 * LIMITS.calls + 1,
     maxInFlightBridgeRequests: 2 * LIMITS.concurrentCalls,
     maxContinuationBytes: LIMITS.state,
   },
@@ -59,6 +63,7 @@ function send(message: FromProcess): void {
 async function run({ source, now, state, answered, cpuSeconds }: Task): Promise<void> {
   const shiftMs = now - realNow();
   Date.now = () => realNow() + shiftMs;
+  requests = 0;
   const stopWatch = watchLimits(cpuSeconds);
   try {
     const result = await runner.run<string>({
@@ -89,6 +94,10 @@ async function run({ source, now, state, answered, cpuSeconds }: Task): Promise<
 
 /** Sends a request of the program to Gatehouse, and returns the reply. */
 async function request(name: string, argument: string): Promise<string> {
+  if (name === PULSE) return '';
+  requests += 1;
+  // The frame refuses further calls, but code can pass it by.
+  if (requests > LIMITS.calls) send({ type: 'limit', reason: TOO_MANY_CALLS });
   const { interrupt, resume } = getHostFunctionContext();
   lastId += 1;
   const id = lastId;

@@ -7,6 +7,12 @@ const MAX_LOG = { characters: 16 * 1024, logLines: 500 };
 /** Limits that the frame checks itself, to explain them in its messages. The engine's own limits come later. */
 const FRAME_LIMITS = { ...MAX_LOG, value: LIMITS.value, calls: LIMITS.calls, atOnce: LIMITS.concurrentCalls };
 
+/**
+ * A request that the process answers itself. The engine runs all jobs of a program before it takes an answer. A program
+ * without an open call that made none until then waits for something that never comes.
+ */
+export const PULSE = 'pulse';
+
 /** Names that a connector cannot have in a program. */
 const RESERVED = new Set(
   (
@@ -49,6 +55,21 @@ async (host, limits, connectorIds, program) => {
   };
   let calls = 0;
   let running = 0;
+  let isOver = false;
+  let watched;
+  let giveUp;
+  const never = {};
+  const stuck = new Promise((_, reject) => { giveUp = () => reject(never); });
+  const watch = async (before) => {
+    await before;
+    if (isOver || running > 0) return;
+    const made = calls;
+    await host.request(limits.pulse, '');
+    if (isOver || running > 0 || calls > made) return;
+    isOver = true;
+    giveUp();
+  };
+  const watchAgain = () => { watched = watch(watched); };
   const queue = [];
   const request = async (name, given) => {
     const { stack } = new Error();
@@ -65,7 +86,8 @@ async (host, limits, connectorIds, program) => {
       return answer.value;
     } finally {
       running -= 1;
-      queue.shift()?.();
+      if (queue.length > 0) queue.shift()();
+      else if (running === 0) watchAgain();
     }
   };
   const gatehouse = Object.freeze({
@@ -80,11 +102,14 @@ async (host, limits, connectorIds, program) => {
         : (parameters, options) => request('call', { connectorId, actionId, parameters, options }),
   }));
   try {
-    const value = stringify(await program(gatehouse, console, ...connectors)) ?? 'null';
+    const ended = program(gatehouse, console, ...connectors).finally(() => { isOver = true; });
+    watchAgain();
+    const value = stringify(await Promise.race([ended, stuck])) ?? 'null';
     if (value.length > limits.value)
       throw new RangeError('The returned value has more than ' + limits.value + ' characters as JSON. Return less.');
     return stringify({ value, logs: lines() });
   } catch (error) {
+    if (error === never) return stringify({ isStuck: true, logs: lines() });
     const isError = error instanceof Error;
     const message = isError ? error.name + ': ' + error.message : 'thrown: ' + shown(error);
     const numbers = [...String(isError ? error.stack : '').matchAll(/run\\.js:(\\d+)/g)].map((found) => Number(found[1]));
@@ -98,6 +123,8 @@ async (host, limits, connectorIds, program) => {
       },
       logs: lines(),
     });
+  } finally {
+    await watched;
   }
 }
 `
@@ -117,6 +144,6 @@ export function globalOf(connectorId: string): string {
 export function sourceOf(code: string, connectorIds: readonly string[]): string {
   const globals = ['gatehouse', 'console', ...connectorIds.map(globalOf)].join(', ');
   const ids = JSON.stringify(connectorIds);
-  const limits = JSON.stringify({ ...FRAME_LIMITS, lines: code.split('\n').length });
+  const limits = JSON.stringify({ ...FRAME_LIMITS, pulse: PULSE, lines: code.split('\n').length });
   return `return (${FRAME})(host, ${limits}, ${ids}, (${globals}) => (async () => {\n${code}\n})());`;
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { startConfined } from '../runtime/child-program.ts';
-import { LIMITS } from './program-limits.ts';
+import { LIMITS, TOO_MANY_CALLS } from './program-limits.ts';
 import {
   fromProcess,
   type Ended,
@@ -238,7 +238,7 @@ function endOf(child: ChildProcess): Promise<void> {
 }
 
 const REASONS: { [code: string]: string } = {
-  RUN_BRIDGE_LIMIT: `it makes more than ${LIMITS.calls} calls`,
+  RUN_BRIDGE_LIMIT: TOO_MANY_CALLS,
   RUN_TIMEOUT: `it computes too much: a program has ${LIMITS.cpuSeconds} s of processor time and about 100 million steps`,
   RUN_DETACHED_BRIDGE_REQUEST: 'it returned while a call still ran; put await before each call',
   RUN_SOURCE_TOO_LARGE: 'its code is too long',
@@ -253,6 +253,9 @@ function reasonOf({ code, message }: { code: string; message: string }): string 
   return REASONS[code] ?? message;
 }
 
-function programFailed(reason: string): GatehouseError {
-  return new GatehouseError('program_failed', `The program was ended: ${reason}.`, { details: { reason } });
+/** Returns the error of a program that was ended for this reason. */
+export function programFailed(reason: string, details: object = {}): GatehouseError {
+  return new GatehouseError('program_failed', `The program was ended: ${reason}.`, {
+    details: { reason, ...details },
+  });
 }

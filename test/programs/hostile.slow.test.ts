@@ -58,6 +58,43 @@ describe('hostile programs', () => {
     expect(await reason('while (true) {}')).toContain('computes too much');
   });
 
+  test.each([
+    'await new Promise(() => {}); return 1',
+    'await Promise.race([])',
+    'await { then() {} }',
+    'for await (const one of { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) {}',
+    'return Promise.all([sandbox.get_product({ productId: "prd_101" }), new Promise(() => {})])',
+    'let go; const lost = new Promise((done) => (go = done)); go = 1; await sandbox.list_orders({}); await lost',
+    'sandbox.list_orders({}); await new Promise(() => {})',
+  ])('a program that waits for something that never comes ends in words: %s', async (code) => {
+    const answer = await run(`console.log('before'); ${code}`);
+    expect(answer('error')).toMatchObject({
+      code: 'program_failed',
+      message: expect.stringContaining('waits for something that never comes'),
+      details: { programId: expect.stringMatching(/^prog_/), logs: ['before'] },
+    });
+    expect(answer('error.details.calls')).toHaveLength(code.includes('sandbox') ? 1 : 0);
+  });
+
+  test.each([
+    ['a promise that a call settles', 'await new Promise((done) => sandbox.list_orders({}).then(done))'],
+    ['long chains of promises', 'for (let n = 0; n < 20_000; n += 1) await null'],
+    [
+      'a call that begins after another one',
+      'let done; const all = new Promise((end) => (done = end));' +
+        'sandbox.list_orders({}).then(() => sandbox.list_products({})).then(done); await all',
+    ],
+  ])('a program may wait for %s', async (_, code) => {
+    expect((await run(`${code}; return 'done'`))('value')).toBe('done');
+  });
+
+  test('code that passes the frame by makes no more than 256 calls', async () => {
+    const sent = 'host.request("search", JSON.stringify({ query: "orders" }))';
+    expect(await reason(`for (let n = 0; n < 300; n += 1) ${sent}.catch(() => {}); return 1`)).toMatch(
+      /more than 256 calls|put await before each call/,
+    );
+  });
+
   test('memory beyond its limit is refused in words', async () => {
     const answer = await run('const all = []; for (;;) all.push("x".repeat(1e6) + all.length)');
     expect(JSON.stringify(answer('error'))).toMatch(/out of memory|MiB of memory/);

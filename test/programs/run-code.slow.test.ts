@@ -56,6 +56,7 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
     const execution = await service.call('GET', `/api/executions/${executionId}`);
     const programId = execution.text('programId');
     expect(programId).toMatch(/^prog_/);
+    expect(answer('programId')).toBe(programId);
     const found = await service.call('GET', `/api/executions?programId=${programId}`);
     expect(found.at('data.0.executionId')).toBe(executionId);
     expect(found.at('data.1')).toBeUndefined();

@@ -6,6 +6,7 @@ import { jsonText } from '../../lib/json-text-steps.ts';
 import { LIMITS } from '../../programs/program-limits.ts';
 import type { Reply, Request } from '../../programs/program-messages.ts';
 import type { ProgramCallRecord, ProgramQuestion } from '../../programs/program-rows.ts';
+import { programFailed } from '../../programs/program-worker.ts';
 import { getActionTool } from './get-action.ts';
 import { messageOf } from './next-steps.ts';
 import { logInternal } from './rpc-error.ts';
@@ -21,6 +22,7 @@ const callArgument = z.object({
   parameters: z.record(z.string(), z.json()).optional(),
   options: z.strictObject({ credentialId: z.string().optional(), again: z.boolean().optional() }).optional(),
 });
+const STUCK = 'it waits for something that never comes. Put await only before calls';
 const searchArgument = z.object({ query: z.string() });
 const describeArgument = z.object({
   action: z.string().regex(/^[^.]+\.[^.]+$/, 'must be "connector.action"'),
@@ -164,9 +166,13 @@ function tooLarge(): GatehouseError {
   );
 }
 
-/** Returns the value and the log of a program that ended, or its error. */
+/**
+ * Returns the value and the log of a program that ended, or its error.
+ * @throws GatehouseError `program_failed` for a program that waits for something that never comes.
+ */
 export function readEnd(text: string): { value?: Json; error?: JsonObject; logs: Json } {
-  const { value, error, logs = [] } = asObject(parseJson(text));
+  const { value, error, isStuck, logs = [] } = asObject(parseJson(text));
+  if (isStuck === true) throw programFailed(STUCK, { logs });
   if (isJsonObject(error)) return { error, logs };
   return { value: parseJson(String(value)), logs };
 }

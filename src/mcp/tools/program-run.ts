@@ -122,11 +122,11 @@ async function waits(
 /** Returns the result of a program that ended. @throws GatehouseError `program_failed` */
 async function resultOf(scope: ToolScope, state: ProgramState, text: string): Promise<JsonObject> {
   const { value = null, error, logs } = readEnd(text);
-  const { calls } = state;
+  const { programId, calls } = state;
   if (error) throw failed(scope, state, { error, logs });
   const rest = Buffer.byteLength(JSON.stringify({ calls, logs })) + RESERVED_BYTES;
   const { data, result } = await cut(scope, value, Math.max(INLINE_BYTES - rest, RESERVED_BYTES));
-  return { ...(result === undefined ? { value: data ?? null } : { result }), calls, logs };
+  return { programId, ...(result === undefined ? { value: data ?? null } : { result }), calls, logs };
 }
 
 /** Returns the value, or the reference to the stored whole when it is too large to inline. */
