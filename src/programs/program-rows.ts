@@ -113,6 +113,23 @@ export async function readWaiting(
   return keys.openJson(continuation, row.sealed, boundTo('programs.sealed', row));
 }
 
+/** Returns whether this program of the owner waits. */
+export async function isWaiting(
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
+  owner: ProgramOwner,
+  programId: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('programs')
+    .select('program_id')
+    .where('program_id', '=', programId)
+    .where('status', '=', 'waiting')
+    .where('expires_at', '>', clock.now())
+    .where(isOf(owner))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /**
  * Claims a program that waits, for one request among all processes.
  * @throws GatehouseError `program_not_waiting` for all others.

@@ -19,6 +19,7 @@ beforeAll(async () => {
   service = await startService({ env: { GATEHOUSE_TEST_CONNECTORS: '1' } });
   one = await shop(service, {
     toolMode: 'direct',
+    codeMode: 'off',
     restrictions: { connectors: { allowedIds: ['sandbox', 'everything'] } },
   });
 });
@@ -46,6 +47,13 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
       -32022,
       '2099-01-01',
     ]);
+  });
+
+  test('a program does not run where programs are not listed', async () => {
+    await using line = start();
+    const program = { name: 'run_code_svc', arguments: { code: 'return 7 * 6' } };
+    const refused = await line.ask('tools/call', modernParams(program));
+    expect(valueAt(refused, 'error.code')).toBe(-32602);
   });
 
   test('MCP 2026-07-28: a call that takes long becomes a task', async () => {

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { createMcpCore } from '../../src/mcp/tools/server.ts';
 import { programProcesses } from '../support/children.ts';
-import { connectClient, shop } from '../support/mcp.ts';
+import { connectClient, rpc, shop } from '../support/mcp.ts';
+import { modern } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
@@ -157,12 +158,43 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
     await expect.poll(names).toEqual(expect.arrayContaining(['run_code_svc', 'resume_code_svc']));
     await put({ codeMode: 'off' });
     await expect.poll(names).not.toContain('run_code_svc');
-    expect((await run('return 1'))('error')).toMatchObject({
-      code: 'restricted',
-      details: { rule: 'codeMode' },
-    });
     await put({ codeMode: 'auto', restrictions: {} });
+    await expect.poll(names).toContain('run_code_svc');
   });
+
+  test.each(['auto', 'off'])(
+    'a server that lists no programs runs none, with codeMode %s',
+    async (codeMode) => {
+      const few = await shop(service, {
+        codeMode,
+        restrictions: { connectors: { allowedIds: ['sandbox'] } },
+      });
+      const { accessUrl, serverId, userId } = few;
+      const session = await connectClient(accessUrl);
+      for (const [name, args] of [
+        ['run_code_svc', { code: 'return 7 * 6' }],
+        ['Run_Code_Svc', {}],
+        ['resume_code_svc', { programId: 'prog_unknown' }],
+      ] satisfies [string, JsonObject][]) {
+        const call = { name, arguments: args };
+        const refusals = [
+          await rpc(accessUrl, 'tools/call', call),
+          await modern(accessUrl, 'tools/call', call),
+        ];
+        for (const refusal of refusals)
+          expect(refusal.at('error')).toMatchObject({
+            code: -32602,
+            message: expect.stringContaining('There is no tool'),
+          });
+        await expect(session.callTool(call)).rejects.toMatchObject({ code: -32602 });
+        const rest = await service.call('POST', `/api/servers/${serverId}/call-tool`, {
+          body: { userId, ...call },
+        });
+        expect([rest.status, rest.at('code')]).toEqual([400, 'invalid_request']);
+      }
+      await session.close();
+    },
+  );
 
   test.runIf(process.platform === 'linux')(
     'a list of tools prepares a process with codeMode on',

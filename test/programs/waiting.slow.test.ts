@@ -148,6 +148,53 @@ describe.each(STORE_KINDS)('programs that wait, over %s', (kind) => {
     expect(ended('value')).toBe('restricted');
   });
 
+  test('a program that waits goes on where programs are no longer listed', async () => {
+    const changing = await shop(first, { restrictions: { confirm: ['destructive'] } });
+    const client = await clientAt(first, changing.accessUrl);
+    const code = `await sandbox.delete_customer({ customerId: 'cus_1001' }); return 'deleted'`;
+    const asks = { capabilities: { elicitation: { form: {} } } };
+    const program = { name: 'run_code_svc', arguments: { code } };
+    const put = (body: object) => first.call('PUT', `/api/servers/${changing.serverId}`, { body });
+    const waiting = await call(client, 'run_code_svc', { code });
+    const asked = await modern(changing.accessUrl, 'tools/call', program, asks);
+    const few = { confirm: ['destructive'], connectors: { allowedIds: ['sandbox'] } };
+    await put({ restrictions: few });
+    await expect(client.callTool({ name: 'run_code_svc', arguments: { code } })).rejects.toMatchObject({
+      code: -32602,
+    });
+    const args = {
+      programId: String(waiting('programId')),
+      confirmationToken: String(waiting('confirmationToken')),
+    };
+    await put({ codeMode: 'off' });
+    expect((await call(client, 'resume_code_svc', args))('error.details.rule')).toBe('codeMode');
+    await put({ codeMode: 'auto' });
+    expect((await call(client, 'resume_code_svc', args))('value')).toBe('deleted');
+    const repeated = {
+      ...program,
+      inputResponses: { confirm: { action: 'decline', content: {} } },
+      requestState: asked.at('result.requestState') ?? null,
+    };
+    const ended = await modern(changing.accessUrl, 'tools/call', repeated, asks);
+    expect(ended.at('result.structuredContent.error.details.refusal.code')).toBe('confirmation_declined');
+  });
+
+  test('a resumed program that waits for something that never comes ends in words', async () => {
+    const client = await clientAt(first);
+    const waiting = await call(client, 'run_code_svc', {
+      code: `${codeFor('cus_1014').replace(/return .*/s, '')} await new Promise(() => {});`,
+    });
+    const programId = String(waiting('programId'));
+    const args = { programId, confirmationToken: String(waiting('confirmationToken')) };
+    const ended = await call(client, 'resume_code_svc', args);
+    expect(ended('error')).toMatchObject({
+      code: 'program_failed',
+      message: expect.stringContaining('waits for something that never comes'),
+      details: { programId, calls: [{ actionId: 'send_message' }, { actionId: 'delete_customer' }] },
+    });
+    expect((await call(client, 'resume_code_svc', args))('error.code')).toBe('program_not_waiting');
+  });
+
   test('a program that waited for ten minutes is gone, and its row is deleted', async () => {
     const client = await clientAt(first);
     const waiting = await call(client, 'run_code_svc', { code: codeFor('cus_1007') });

@@ -10,7 +10,7 @@ import { Rendered } from './rendered.ts';
 import { sizingOf, toErrorResult, toResultText, withFacts } from './results.ts';
 import { logInternal } from './rpc-error.ts';
 import { runAction } from './run-action.ts';
-import type { ToolScope } from './tool.ts';
+import type { BuiltInTool, ToolScope } from './tool.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
 import { viewFacts } from './view-facts.ts';
 import type { WorkflowTool } from './workflow-tool.ts';
@@ -21,7 +21,7 @@ export async function callTool(scope: ToolScope, given: string, args: unknown): 
   const isListed = BUILT_IN_BY_NAME.has(given) || scope.visible.direct.has(given);
   const workflows = isListed ? [] : await scope.workflowTools.of(scope.grant);
   const name = isListed ? given : toolNameFor(scope, given, workflows);
-  const builtIn = BUILT_IN_BY_NAME.get(name);
+  const builtIn = await builtInNamed(scope, name, args);
   const workflow = builtIn || scope.visible.direct.has(name) ? undefined : workflowTool(workflows, name);
   const action = builtIn || workflow ? undefined : directAction(scope, name, workflows);
   // The name is one of ours from here on, and no text of the client.
@@ -60,6 +60,13 @@ export async function callTool(scope: ToolScope, given: string, args: unknown): 
     const facts = isViewed ? await viewFacts(scope, { tool: name, args, source: action, error }) : undefined;
     return new Rendered(JSON.stringify(withFacts(toErrorResult(error, scope), facts)), true);
   }
+}
+
+/** Returns the built-in tool of this name, unless this server does not list it and the call continues nothing. */
+async function builtInNamed(scope: ToolScope, name: string, args: unknown): Promise<BuiltInTool | undefined> {
+  const found = BUILT_IN_BY_NAME.get(name);
+  if (!found?.continues || scope.visible.tools.some((tool) => tool.name === name)) return found;
+  return (await found.continues(scope, args)) ? found : undefined;
 }
 
 /** Returns whether the client's program, not its model, handles this error. */

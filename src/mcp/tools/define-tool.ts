@@ -24,6 +24,7 @@ export function tool<S extends z.ZodType>(spec: {
   /** Corrects arguments that break the schema. Records corrections in the scope. */
   repair?(scope: ToolScope, args: JsonObject): JsonObject;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
+  continues?: BuiltInTool['continues'];
   /** Returns what a caller perhaps meant where an argument is wrong, as the end of its rule; empty when unknown. */
   propose?(scope: ToolScope, args: JsonObject, field: string): string;
   /** Returns the schema that a caller needs to correct the arguments. Default: that of the tool. */
@@ -43,6 +44,7 @@ export function tool<S extends z.ZodType>(spec: {
     },
     thirdParty: spec.thirdParty === true,
     view: spec.view,
+    continues: spec.continues,
     async run(scope, given) {
       let args = given;
       let parsed = spec.input.safeParse(args);

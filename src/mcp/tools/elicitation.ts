@@ -62,6 +62,7 @@ export function sessionInputs(
     live: true,
     unrequested: undefined,
     answersOf: () => undefined,
+    answeredStep: undefined,
     isComplete: () => false,
     complete: () => {},
     take: async () => {},

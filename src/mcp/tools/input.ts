@@ -37,6 +37,8 @@ export interface Inputs {
   ask(step: InputStep): Promise<Answered>;
   /** Returns the answers that this request holds for a step, without asking. */
   answersOf(step: string): Answered | undefined;
+  /** Name of the step whose answers this request brings; undefined for a first request and in a session. */
+  readonly answeredStep: string | undefined;
   /** Returns whether an earlier request completed a step. */
   isComplete(step: string): boolean;
   /** Marks a step as complete without an answer, for later requests. */
@@ -147,6 +149,7 @@ export async function mcp2026Inputs({
     abilities,
     live: false,
     answersOf,
+    answeredStep: state?.pending.step,
     unrequested: state || !responses ? undefined : answersTo(Object.keys(responses)),
     isComplete: (step) => done[step] !== undefined,
     complete: (step) => void (done[step] = {}),

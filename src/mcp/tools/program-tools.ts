@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../programs/program-limits.ts';
-import { claimWaiting, readWaiting, type ProgramQuestion } from '../../programs/program-rows.ts';
+import { claimWaiting, isWaiting, readWaiting, type ProgramQuestion } from '../../programs/program-rows.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
@@ -13,6 +13,7 @@ import type { ToolScope } from './tool.ts';
 
 const STEP = 'program';
 const KEY = 'confirm';
+const programOf = z.object({ programId: z.string() });
 const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 export const runCodeTool = tool({
@@ -34,8 +35,9 @@ export const runCodeTool = tool({
   }),
   hints: RUNS,
   thirdParty: true,
+  continues: async ({ inputs }) => inputs?.answeredStep === STEP,
   async run(scope, { code }) {
-    assertOffered(scope);
+    assertAllowed(scope);
     // The answer to a question of this program comes with a repetition of its request (MCP 2026-07-28).
     const before = scope.inputs?.answersOf(STEP);
     if (!before) return settle(scope, await startProgram(scope, code));
@@ -62,8 +64,12 @@ export const resumeCodeTool = tool({
   }),
   hints: RUNS,
   thirdParty: true,
+  async continues({ context, grant }, args) {
+    const { data } = programOf.safeParse(args);
+    return data !== undefined && (await isWaiting(context, ownerOf(grant), data.programId));
+  },
   async run(scope, { programId, confirmationToken: token }) {
-    assertOffered(scope);
+    assertAllowed(scope);
     const before = scope.inputs?.answersOf(STEP);
     if (before) {
       const { questionId } = asObject(before.kept);
@@ -77,8 +83,8 @@ export const resumeCodeTool = tool({
   },
 });
 
-/** @throws GatehouseError `restricted` where the server runs no programs. */
-function assertOffered({ grant }: ToolScope): void {
+/** @throws GatehouseError `restricted` where programs were turned off while this one waited. */
+function assertAllowed({ grant }: ToolScope): void {
   if (grant.live.server.codeMode === 'off') throw restricted('programs', 'codeMode');
 }
 

@@ -44,4 +44,9 @@ export interface BuiltInTool {
    * @throws GatehouseError, which becomes a tool error.
    */
   run(scope: ToolScope, args: unknown): Promise<{ value: JsonObject; sizing: Sizing | undefined }>;
+  /**
+   * For tools that some servers do not list, and then do not run: returns whether a call goes on with work that began while
+   * the tool was listed. Such a call runs. Undefined for a tool that runs everywhere.
+   */
+  continues?: ((scope: ToolScope, args: unknown) => Promise<boolean>) | undefined;
 }
