@@ -118,6 +118,15 @@ test.each(LISTS)('%s rejects an invalid cursor, and a cursor with an offset', as
   }
 });
 
+test.each(LISTS)('%s takes a blank cursor for none', async (list) => {
+  const whole = await pageOf(list, 'limit=2&offset=1');
+  for (const blank of ['', '%20']) {
+    const answer = await pageOf(list, `limit=2&offset=1&cursor=${blank}`);
+    expect(idsOf(answer)).toEqual(idsOf(whole));
+    expect(answer.at('pagination')).toEqual(whole.at('pagination'));
+  }
+});
+
 test('the audit log rejects offsets beyond 10,000 and names the cursor', async () => {
   expect((await service.call('GET', '/api/audit?offset=10000')).at('data')).toEqual([]);
   const refused = await service.call('GET', '/api/audit?offset=10001');

@@ -36,6 +36,36 @@ const initialize = (version = '2025-11-25', url = one.accessUrl) =>
   });
 const open = async (version?: string) => String((await initialize(version)).headers.get('mcp-session-id'));
 
+describe.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
+  '%s',
+  (method) => {
+    test.each(['', '  '])('takes the blank cursor "%s" for none', async (cursor) => {
+      const whole = await rpc(one.accessUrl, method);
+      expect((await rpc(one.accessUrl, method, { cursor })).at('result')).toEqual(whole.at('result'));
+      const inSession = { headers: { 'mcp-session-id': await open() } };
+      const paged = await rpc(one.accessUrl, method, { cursor }, inSession);
+      expect(paged.at('result')).toEqual(whole.at('result'));
+    });
+
+    test('refuses a cursor of another list', async () => {
+      const refused = await rpc(one.accessUrl, method, { cursor: '0.' });
+      expect(refused.at('error.code')).toBe(-32602);
+    });
+  },
+);
+
+test('list_connectors_svc takes a blank cursor for none', async () => {
+  const list = async (args: object) =>
+    (await rpc(one.accessUrl, 'tools/call', { name: 'list_connectors_svc', arguments: args })).at(
+      'result.structuredContent',
+    );
+  const whole = await list({});
+  expect(whole).toMatchObject({ connectors: [{ connectorId: 'sandbox' }] });
+  expect(await list({ cursor: '' })).toEqual(whole);
+  expect(await list({ cursor: ' ' })).toEqual(whole);
+  expect(await list({ cursor: 'forged' })).toMatchObject({ error: { code: 'invalid_request' } });
+});
+
 describe('a body', () => {
   test.each([
     ['', 400, -32700],

@@ -20,10 +20,15 @@ export const pageQuery = {
   offset: whole('Records to skip.', { min: 0, max: 1_000_000_000, fallback: 0 }),
 };
 
-/** The query of lists with cursors. */
+/** The query of lists with cursors. A blank cursor is none. */
 export const cursorQuery = {
   ...pageQuery,
-  cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the previous page.' }),
+  cursor: z
+    .string()
+    .max(200)
+    .transform((text) => (text.trim() === '' ? undefined : text))
+    .optional()
+    .meta({ description: '`nextCursor` of the previous page.', type: 'string', maxLength: 200 }),
 };
 
 /** The schema of an object of any JSON members. */

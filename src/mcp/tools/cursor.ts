@@ -44,11 +44,12 @@ export async function cursorOf(
 }
 
 /**
- * Returns the position where the page of a cursor begins; 0 without one.
+ * Returns the position where the page of a cursor begins; 0 without one. A blank cursor is none, because models fill optional
+ * texts with "".
  * @throws GatehouseError `invalid_request` for a cursor that was not issued for this list, server and user.
  */
 export async function startOf(scope: CursorScope, list: string, cursor: string | undefined): Promise<number> {
-  if (cursor === undefined) return 0;
+  if (cursor === undefined || cursor.trim() === '') return 0;
   const position = /^(\d{1,9})\./.exec(cursor)?.[1];
   const genuine = position === undefined ? '' : await cursorOf(scope, list, Number(position));
   const given = Buffer.from(cursor);
