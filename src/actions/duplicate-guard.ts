@@ -6,7 +6,7 @@ import type { Effect } from '../connectors/effects.ts';
 import { asSchema } from '../connectors/model-schema.ts';
 import { storedSecret } from '../identity/secrets.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { GatehouseError, publicError, withDetails } from '../lib/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/environments.ts';
 import { boundTo } from '../store/sealed-columns.ts';
@@ -71,7 +71,8 @@ export function isGuarded({ definition }: Action, effect: Effect): boolean {
 /**
  * Runs a write unless an equal one succeeded in the last ten minutes, runs now, or has an unknown outcome. An equal write
  * runs after one that certainly failed, or that a remote server answered with a question or an error.
- * @throws GatehouseError `possible_duplicate` (`details.executionId`, `details.secondsAgo`); the errors of `run`
+ * @throws GatehouseError `possible_duplicate` (`details.executionId`, `details.secondsAgo`); the errors of `run`, with
+ * `details.outcome: "unknown"` where an equal write is refused from then on, and `details.tool` where only that tool repeats it
  */
 export async function runGuarded<Result extends { data: Json }>(
   context: GuardContext,
@@ -110,10 +111,20 @@ export async function runGuarded<Result extends { data: Json }>(
     else await store(recordIn(result.data));
     return result;
   } catch (error) {
-    if (isOutcomeUnknown(publicError(error))) await store({ unknown: true });
-    else await release();
-    throw error;
+    const refusal = publicError(error);
+    if (!isOutcomeUnknown(refusal)) {
+      await release();
+      throw error;
+    }
+    await store({ unknown: true });
+    const tool = hasOwnAgain(write.action) ? { tool: 'execute_action_svc' } : {};
+    throw withDetails(refusal, { outcome: 'unknown', ...tool });
   }
+}
+
+/** Returns whether a parameter of the action takes the name of ours, so that only execute_action_svc takes ours. */
+function hasOwnAgain({ inputSchema }: Action): boolean {
+  return Object.hasOwn(asSchema(inputSchema['properties']), 'again');
 }
 
 /** Returns the key of a write: a keyed hash, so that the store does not reveal the input. */
@@ -169,8 +180,9 @@ function duplicate(
 ): GatehouseError {
   const { executionId, recordId, unknown, running } = earlier;
   const secondsAgo = Math.max(0, Math.round((earlier.now - earlier.at) / SECOND));
-  const isOwn = Object.hasOwn(asSchema(action.inputSchema['properties']), 'again');
-  const how = isOwn ? 'call execute_action_svc with `again: true`' : 'call again with `again: true`';
+  const how = hasOwnAgain(action)
+    ? 'call execute_action_svc with `again: true`'
+    : 'call again with `again: true`';
   const outcome = unknown ? 'unknown' : running ? 'running' : undefined;
   const texts = {
     done: `This was done ${secondsAgo} s ago${recordId === undefined ? '' : ` as ${recordId}`}; ${how} to do it once more.`,

@@ -237,7 +237,11 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     test('it is held, and the refusal says that', async () => {
       count++;
       const timeout = new GatehouseError('upstream_timeout', 'no answer');
-      await expect(guard(0, write(), failing(timeout))).rejects.toBe(timeout);
+      await expect(guard(0, write(), failing(timeout))).rejects.toMatchObject({
+        code: 'upstream_timeout',
+        message: 'no answer',
+        details: { outcome: 'unknown' },
+      });
       await expect(guard(1, write())).rejects.toMatchObject({
         code: 'possible_duplicate',
         message: expect.stringContaining('it is unknown whether it took effect'),

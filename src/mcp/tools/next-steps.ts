@@ -1,10 +1,12 @@
 import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
+import { hadNoEffect } from '../../upstream/outcome.ts';
 import { isJsonObject, asJson, type Json, type JsonObject } from '../../lib/json.ts';
 
 /* Texts of errors for models: a sentence of Gatehouse about the fault, and the next step with the tools of the model. */
 
 const GIVE_UP = 'Do not try again. Tell the user.';
+const NOT_SENT = 'Nothing was done. Try again in a moment.';
 /** The step after a call that has no answer but may have had its effect. */
 export const READ_FIRST = 'The call may have taken effect: read the current data before you repeat a write.';
 
@@ -75,6 +77,12 @@ const SIGN_IN_AGAIN =
   'Ask the user to open the link and to agree to what is missing, then call again once. If the app refuses again, tell ' +
   'the user that this account has no right to do this at the app.';
 
+/** Next steps after a repeated write whose earlier call has not succeeded, by `details.outcome`. */
+const BY_OUTCOME: { [outcome: string]: string } = {
+  running: 'Wait, and read the current data. Do that only if the user wants it to happen twice.',
+  unknown: 'If it did take effect, continue with what the app shows.',
+};
+
 type ErrorView = JsonObject & { message: string; next: string };
 
 /** Returns an error for `structuredContent`. Only `details.message` holds words of the app. */
@@ -94,10 +102,25 @@ export function messageOf(error: GatehouseError, requestId: string): string {
 export function nextStep({ code, details }: GatehouseError): string {
   if (code === 'confirmation_required' && typeof details?.['tool'] === 'string')
     return `Show the user the question that follows, and ask whether they agree. If they do, call ${details['tool']} with the same arguments and this token.`;
-  if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
+  const outcome = String(details?.['outcome']);
+  if (code === 'possible_duplicate' && BY_OUTCOME[outcome]) return BY_OUTCOME[outcome];
   const reason = details?.['reason'];
   if (reason === 'permission' && typeof details?.['reconnectUrl'] === 'string') return SIGN_IN_AGAIN;
-  return (typeof reason === 'string' ? BY_REASON[reason] : undefined) ?? NEXT_STEPS[code] ?? GIVE_UP;
+  const byReason = typeof reason === 'string' ? BY_REASON[reason] : undefined;
+  if (byReason) return byReason;
+  const isHeld = outcome === 'unknown';
+  if (code === 'internal')
+    return `${isHeld ? heldStep(details) : 'Try once more.'} If it fails again, tell the user the requestId.`;
+  if (isHeld) return heldStep(details);
+  if (hadNoEffect({ code, details }) && code === 'upstream_failed') return NOT_SENT;
+  return NEXT_STEPS[code] ?? GIVE_UP;
+}
+
+/** Returns the step after a write whose outcome is unknown. The guard of repeated writes holds an equal one. */
+function heldStep(details: GatehouseError['details']): string {
+  const tool = details?.['tool'];
+  const how = typeof tool === 'string' ? `call ${tool}` : 'call again';
+  return `The write may have taken effect, so read the current data first. If it did not, ${how} with \`again: true\`: an equal call without it is held.`;
 }
 
 /** Returns texts with words of the app, for separate blocks: its message, the account used, account names, the question. */
