@@ -1,15 +1,17 @@
 import { makeFromSource } from '../custom/make.ts';
 import { changeConnector, createConnector, requireStored, type Change } from '../custom/custom-records.ts';
 import { findNewest, type ConnectorKey, type Version } from '../custom/custom-rows.ts';
+import { sourceOf } from '../custom/parts.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { asObject, type JsonObject } from '../lib/json.ts';
 import type { Tx } from '../store/schema.ts';
 import type { Context } from './context.ts';
 import { readTools } from './read-tools.ts';
 import { findRemote, recordRead, saveRemote, type Remote } from './remote-rows.ts';
 import { followSignIn, ownAddresses, saveClient } from './sign-in.ts';
 import { split, type RemoteAuthentication, type RemoteSettings } from './remote-settings.ts';
+import { idsIn, type ToolIds } from './tool-ids.ts';
 import { fileOfTools, type Report } from './tools-file.ts';
 
 /** A remote MCP server as an operator describes it. */
@@ -98,6 +100,7 @@ export async function update(
     const { file, report } = await fileOfTools(settings, {
       ...(listing ?? { tools: [] }),
       readOn: await readOn(context, key),
+      before: await idsBefore(context, key),
     });
     if (listing === undefined) {
       await recordRead(context, key, 'pending');
@@ -161,6 +164,7 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
   const { file, report } = await fileOfTools(settings, {
     ...(listing ?? { tools: [] }),
     readOn: day,
+    before: await idsBefore(context, key),
   });
   const save = (tx: Tx) => saveRemote(context, tx, { key, settings, values, readAt });
   return { source: file satisfies JsonObject, report, readAt, save, client };
@@ -181,6 +185,12 @@ async function resolved(context: Context, { connectorId, url, authentication }: 
 async function readOn({ db }: Pick<Context, 'db'>, key: ConnectorKey): Promise<string> {
   const { firstAt } = await requireStored(db, key);
   return isoTime(firstAt).slice(0, 10);
+}
+
+/** Returns the ids that the tools have in the newest version of the connector; none for a new connector. */
+async function idsBefore({ db }: Pick<Context, 'db'>, key: ConnectorKey): Promise<ToolIds> {
+  const newest = await findNewest(db, key);
+  return idsIn(newest ? asObject(sourceOf(newest.source)) : {});
 }
 
 /** Returns the metadata document of Gatehouse as the OAuth client of a connector. */

@@ -1,26 +1,21 @@
 import { z } from 'zod';
-import { valueFaults } from '../connectors/value-lists.ts';
-import { schemaPatternFaults } from '../connectors/patterns.ts';
-import { withAllTypedValues } from '../connectors/typed-values.ts';
-import { schemaFaults } from '../connectors/validate.ts';
-import { withoutHidden } from '../lib/hidden-characters.ts';
+import { checkDefinition } from '../connectors/parse.ts';
 import { withPauses } from '../lib/pauses.ts';
-import { asJson, asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { sha256 } from '../lib/sha256.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { TOO_DEEP } from '../upstream/remote/listed.ts';
 import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
 import { contextActions, type Offers } from './context-actions.ts';
 import type { RemoteSettings } from './remote-settings.ts';
+import { byCodeUnits, toolIds, type ToolIds } from './tool-ids.ts';
+import { inputOf, shown } from './tool-schema.ts';
 
 /** The internal action that lists the tools. It also shows whether a credential works. */
 export const TOOLS_ACTION = 'tools_list';
 
 const MAX_TOOLS = 2000;
-const MAX_SCHEMA_CHARS = 64 * 1024;
-const MAX_SCHEMA_DEPTH = 40;
 const MAX_DESCRIPTION_CHARS = 1000;
-const MAX_ID_CHARS = 64;
-/** Keywords that would refer to a schema outside of the tool. */
-const NAMING = new Set(['$id', '$schema', 'id']);
+const MAX_LEFT_OUT = 10;
+const MAX_LABEL_CHARS = 80;
 
 /** A tool in the list of a server. Its annotations are claims of the server. */
 const tool = z.object({
@@ -36,6 +31,7 @@ const tool = z.object({
       idempotentHint: z.boolean().optional().catch(undefined),
     })
     .catch({}),
+  [TOO_DEEP]: z.boolean().optional().catch(undefined),
 });
 type Tool = z.infer<typeof tool>;
 
@@ -55,27 +51,37 @@ interface Listed {
   tools: readonly unknown[];
   offers?: Offers;
   readOn: string;
+  /** The ids in the version before. */
+  before?: ToolIds;
 }
 
 /** Returns the connector file of a remote server, with an action for each of its tools. */
 export async function fileOfTools(
   settings: RemoteSettings,
-  { tools, offers = NOTHING, readOn }: Listed,
+  { tools, offers = NOTHING, readOn, before = new Map() }: Listed,
 ): Promise<{ file: JsonObject; report: Report }> {
   const report: Report = { tools: 0, leftOut: [], changed: [] };
   const actions: JsonObject = {};
-  const taken = new Set([TOOLS_ACTION]);
-  const add = (name: string, action: JsonObject): void => {
-    const actionId = actionIdOf(name, taken);
-    taken.add(actionId);
-    actions[actionId] = action;
-  };
+  const further = contextActions(offers);
+  const usable = readTools(tools, report);
+  const names = usable.map(({ name }) => name);
+  const ids = toolIds(names, { before, reserved: [TOOLS_ACTION, ...further.map(([id]) => id)] });
   // The schemas of 2,000 tools take seconds.
-  for await (const one of withPauses(readTools(tools, report))) {
-    add(one.name, actionOf(one, report));
+  for await (const one of withPauses(usable)) {
+    const id = ids.get(one.name) ?? '';
+    const { action, change } = actionOf(one);
+    // The format of connector files has more rules than schemas, and one tool must not keep the others out.
+    const [fault] = checkDefinition(fileWith(settings, readOn, { [id]: action }), id).faults;
+    if (fault) {
+      const reason = `is not valid (${shown(fault.rule).slice(0, 200)})`;
+      report.leftOut.push({ name: shown(one.name), reason });
+      continue;
+    }
+    if (change !== undefined) report.changed.push({ name: shown(one.name), change });
+    actions[id] = action;
     report.tools += 1;
   }
-  for (const [id, action] of contextActions(offers)) add(id, action);
+  for (const [id, action] of further) actions[id] = action;
   return { file: fileWith(settings, readOn, actions), report };
 }
 
@@ -114,25 +120,30 @@ function readTools(tools: readonly unknown[], report: Report): Tool[] {
   const usable = tools.slice(0, MAX_TOOLS).flatMap((given, index) => {
     const read = tool.safeParse(given);
     const name = read.success ? read.data.name : `tool ${index + 1}`;
-    const reason = !read.success ? 'has no valid name' : seen.has(name) ? 'is listed twice' : undefined;
+    const reason = !read.success ? 'has no valid name' : unusable(read.data, seen);
     seen.add(name);
     if (reason !== undefined) report.leftOut.push({ name: shown(name), reason });
     return read.success && reason === undefined ? [read.data] : [];
   });
-  for (const left of tools.slice(MAX_TOOLS, MAX_TOOLS + 10))
+  for (const left of tools.slice(MAX_TOOLS, MAX_TOOLS + MAX_LEFT_OUT))
     report.leftOut.push({
       name: shown(isJsonObject(left) ? String(left['name']) : 'tool'),
       reason: `is beyond the limit of ${MAX_TOOLS} tools`,
     });
-  return usable.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return usable.toSorted((a, b) => byCodeUnits(a.name, b.name));
 }
 
-function actionOf(given: Tool, report: Report): JsonObject {
+/** Returns why a tool gets no action; undefined for a usable one. */
+function unusable({ name, [TOO_DEEP]: isTooDeep }: Tool, seen: ReadonlySet<string>): string | undefined {
+  if (isTooDeep) return 'is nested too deep';
+  return seen.has(name) ? 'is listed twice' : undefined;
+}
+
+function actionOf(given: Tool): { action: JsonObject; change: string | undefined } {
   const { name, title, description, annotations, inputSchema } = given;
   const { input, change } = inputOf(inputSchema);
-  if (change !== undefined) report.changed.push({ name: shown(name), change });
-  const label = shown(title ?? annotations.title ?? '').slice(0, 80);
-  return {
+  const label = shown(title ?? annotations.title ?? '').slice(0, MAX_LABEL_CHARS);
+  const action = {
     ...(label === '' ? {} : { name: label }),
     description: shown(description ?? '').slice(0, MAX_DESCRIPTION_CHARS) || label || shown(name),
     effect: effectOf(annotations),
@@ -142,77 +153,13 @@ function actionOf(given: Tool, report: Report): JsonObject {
     input,
     response: { body: 'content' },
   };
+  return { action, change };
 }
 
 /** Returns the effect that a server claims. Without a claim, a tool counts as destructive. */
 function effectOf({ readOnlyHint, destructiveHint }: Tool['annotations']): string {
   if (readOnlyHint === true) return 'read';
   return destructiveHint === false ? 'write' : 'destructive';
-}
-
-/** Returns the schema of a tool's input. If it cannot be used, returns a schema that accepts every object. */
-function inputOf(given: JsonObject): { input: JsonObject; change?: string } {
-  const open: JsonObject = { type: 'object' };
-  if (JSON.stringify(given).length > MAX_SCHEMA_CHARS)
-    return { input: open, change: 'its schema is too large, so every object is accepted' };
-  const cleaned = cleanedSchema(given, 0);
-  if (!isJsonObject(cleaned)) return { input: open, change: 'its schema is nested too deep' };
-  const notes: string[] = [];
-  const typed = asObject(asJson(withAllTypedValues(cleaned, (what) => notes.push(what))));
-  const input: JsonObject = { ...typed, type: 'object' };
-  const [pattern] = schemaPatternFaults(input, 'input');
-  if (pattern)
-    return { input: open, change: `${pattern.field} ${pattern.rule}, so every object is accepted` };
-  const [fault] = schemaFaults(input, 'input');
-  if (fault) return { input: open, change: `its schema is not valid (${shown(fault.rule).slice(0, 200)})` };
-  const [impossible] = valueFaults(input).filter(({ place }) => place !== undefined);
-  if (impossible)
-    return {
-      input: open,
-      change: `input.${impossible.path.join('.')} ${impossible.fault}, so every object is accepted`.slice(
-        0,
-        300,
-      ),
-    };
-  return notes.length === 0 ? { input } : { input, change: [...new Set(notes)].join('; ').slice(0, 300) };
-}
-
-/** Returns a schema with cleaned texts and without the keywords of NAMING; undefined when it is nested too deep. */
-function cleanedSchema(value: Json, depth: number): Json | undefined {
-  if (depth > MAX_SCHEMA_DEPTH) return undefined;
-  if (typeof value === 'string') return shown(value);
-  if (Array.isArray(value)) {
-    const items = value.map((item) => cleanedSchema(item, depth + 1));
-    return items.every((item) => item !== undefined) ? items : undefined;
-  }
-  if (!isJsonObject(value)) return value;
-  const cleaned: JsonObject = {};
-  for (const [key, member] of Object.entries(value)) {
-    if (NAMING.has(key) && typeof member === 'string') continue;
-    const clean = cleanedSchema(member, depth + 1);
-    if (clean === undefined) return undefined;
-    cleaned[shown(key)] = clean;
-  }
-  return cleaned;
-}
-
-/** Returns a text of the server as people and models may see it. */
-function shown(text: string): string {
-  return withoutHidden(text.toWellFormed()).replaceAll('<!--', '<! --').trim();
-}
-
-/** Returns the id of a tool's action: `addNumbers` and `add-numbers` become `add_numbers`. */
-function actionIdOf(name: string, taken: ReadonlySet<string>): string {
-  const words = name
-    .normalize('NFKD')
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '');
-  const id = (words === '' ? 'tool' : words).slice(0, MAX_ID_CHARS);
-  // `_svc` at the end marks built-in tools.
-  const own = id.endsWith('_svc') ? `${id.slice(0, MAX_ID_CHARS - 5)}_tool` : id;
-  return taken.has(own) ? `${own.slice(0, MAX_ID_CHARS - 9)}_${sha256(name).slice(0, 8)}` : own;
 }
 
 /** Returns the schemes of credentials in the form of a connector file. */

@@ -9,6 +9,7 @@ import { parseAnswer } from '../large-answers.ts';
 import { cancelled } from '../pause.ts';
 import { buildEndpoint, type Endpoint } from '../request.ts';
 import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
+import { shallowEntries } from './listed.ts';
 import { ChangesNotReported, RefusedByServer } from './remote-fetch.ts';
 import { DeadlinePassed, StreamBroken, type RemoteSession } from './session.ts';
 import type { Wanted } from './remote-sessions.ts';
@@ -129,7 +130,7 @@ async function perform(
     default: {
       await session.refresh();
       const tools = await listOf(session, isOver, { method: 'tools/list', member: 'tools' });
-      return { server: session.server, capabilities: session.capabilities, tools };
+      return { server: session.server, capabilities: session.capabilities, tools: shallowEntries(tools) };
     }
   }
 }
@@ -161,13 +162,16 @@ async function listOf(
   { method, member }: List,
 ): Promise<unknown[]> {
   const entries: unknown[] = [];
+  const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     if (isOver()) throw new DeadlinePassed(`The answer to ${method} took too long.`);
     const request = { method, ...(cursor === undefined ? {} : { params: { cursor } }) };
     const { [member]: some, nextCursor } = await session.ask(request);
     if (Array.isArray(some)) entries.push(...some);
-    if (typeof nextCursor !== 'string') return entries;
+    // Some servers end a list with an empty cursor, or with the last one again.
+    if (typeof nextCursor !== 'string' || nextCursor === '' || seen.has(nextCursor)) return entries;
+    seen.add(nextCursor);
     cursor = nextCursor;
   }
   throw new GatehouseError(
