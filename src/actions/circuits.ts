@@ -68,8 +68,8 @@ export function createCircuits({
 
   return {
     async through(call, run) {
-      const { credentialId, serverId, connectorId, actionId } = call;
-      const key = { account: credentialId ?? serverId, connectorId, actionId };
+      const { connectorId, actionId } = call;
+      const key = { account: accountOf(call), connectorId, actionId };
       const isTrial = await admit(call, key);
       let result;
       try {
@@ -82,6 +82,15 @@ export function createCircuits({
       return result;
     },
   };
+}
+
+/**
+ * Returns whose calls share a circuit: those of a credential. Calls without one belong to the user of a server, because
+ * the input of one user must not stop the calls of another.
+ */
+function accountOf({ credentialId, serverId, userId }: CircuitCall): string {
+  if (credentialId !== undefined) return credentialId;
+  return userId === undefined ? serverId : `${serverId} ${userId}`;
 }
 
 /** Reasons of outbound errors that mean that the app could not be reached; see lib/outbound-errors.ts. */

@@ -15,7 +15,7 @@ export interface AgentTables {
   circuits: {
     circuit_id: string;
     environment: Environment;
-    /** The credential of the calls; the server for calls without one. */
+    /** The credential of the calls; the server and the user for calls without one. */
     account: string;
     connector_id: string;
     action_id: string;

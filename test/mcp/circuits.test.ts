@@ -1,9 +1,42 @@
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { rpc, shop, type RpcAnswer } from '../support/mcp.ts';
+import { startRemoteServer } from '../support/remote-server.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+
+/** An app that answers every request with its status. */
+async function startFailingApp() {
+  const server = createServer((_req, res) => {
+    res.writeHead(app.status, { 'content-type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const app = {
+    origin: `http://127.0.0.1:${address.port}`,
+    status: 200,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+  return app;
+}
+
+/** Returns a connector file without authentication. */
+const openFile = (id: string, baseUrl: string) => `id: ${id}
+name: Open
+description: An app of the tests.
+categories: [data]
+website: https://open.example.com
+sources: [{title: The tests themselves, read: 2026-03-01}]
+baseUrl: ${baseUrl}
+authentication: [{type: none}]
+actions:
+  get_status:
+    description: Reads the status.
+    request: GET /status
+`;
 
 describe.each(STORE_KINDS)('circuits of two processes over %s', (kind) => {
   const clock = manualClock();
@@ -134,6 +167,44 @@ describe.each(STORE_KINDS)('circuits of two processes over %s', (kind) => {
     });
     expect(codeOf(read)).toBe('ran');
   });
+
+  test.each(['without authentication', 'of a remote MCP server of type none'])(
+    'one user of a shared server does not stop calls %s of another',
+    async (kindOfApp) => {
+      const connectorId = `open-${Math.random().toString(36).slice(2, 10)}`;
+      await using app = await startFailingApp();
+      await using remote = await startRemoteServer();
+      const isRemote = kindOfApp.includes('remote');
+      const body = isRemote
+        ? { mcp: { connectorId, url: remote.url, authentication: { type: 'none' } } }
+        : { definition: openFile(connectorId, app.origin) };
+      expect((await first.call('POST', '/api/connectors', { body })).status).toBe(201);
+      remote.instead = (_req, res) => Boolean(res.writeHead(app.status).end('{}'));
+      const [alice, bob] = [await made(), await made()];
+      const created = await first.call('POST', '/api/servers', {
+        body: { name: `shared by ${connectorId}`, circuit: { failures: 2, openSeconds: 60 } },
+      });
+      const call = async ({ userId }: Made) => {
+        const params = {
+          name: 'execute_action_svc',
+          arguments: { connectorId, actionId: isRemote ? 'who_am_i' : 'get_status', parameters: {} },
+        };
+        const headers = { 'x-svc-userid': userId, authorization: `Bearer ${first.developmentKey}` };
+        return codeOf(await rpc(created.text('url'), 'tools/call', params, { headers }));
+      };
+      app.status = 500;
+      expect([await call(alice), await call(alice), await call(alice)]).toEqual([
+        'upstream_failed',
+        'upstream_failed',
+        'circuit_open',
+      ]);
+      app.status = 200;
+      remote.instead = undefined;
+      expect([await call(bob), await call(alice)]).toEqual(['ran', 'circuit_open']);
+      clock.advance(MINUTE);
+      expect(await call(alice)).toBe('ran');
+    },
+  );
 
   test('a refused call takes no budget', async () => {
     const one = await shop(first, {
