@@ -23,7 +23,7 @@ import { createKeyUses } from './identity/key-uses.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { createOidc, type Oidc } from './identity/oidc.ts';
 import { allowedHost, createAddressGuard } from './lib/addresses.ts';
-import { readMarker, refuseLostFile } from './identity/store-marker.ts';
+import { anchorFile, readMarker, refuseLostFile } from './identity/store-marker.ts';
 import { unlockStore } from './identity/unlock.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
@@ -107,7 +107,7 @@ export async function openContext(
       { db, store, clock, keys, log, telemetry, intervals },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
-    const audit = createAuditLog({ db, clock, log, hashKey });
+    const audit = createAuditLog({ db, clock, log, hashKey, anchorFile: anchorFile(config, hashKey) });
     const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
     const requestTurns = createShortTurns();
     let listings: Listings | undefined;

@@ -9,7 +9,7 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { masterKeyPath, newMasterKeyFile } from '../crypto/master-key-file.ts';
 import { withVault } from '../crypto/vault.ts';
@@ -20,7 +20,7 @@ import {
   wrapKeys,
   type WrappedKey,
 } from '../crypto/wrapped-keys.ts';
-import { MARKER_NAME, markerFile } from '../identity/store-marker.ts';
+import { ANCHOR_NAMES, MARKER_NAME, markerFile } from '../identity/store-marker.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { migrateWithin } from '../store/migrate.ts';
@@ -35,7 +35,7 @@ import type { Dump } from './read-dump.ts';
 
 /**
  * Entries that a home may hold before a restore: files of a person, files that a start makes again, and the marker of a
- * lost store. The master key and its lock may remain from a restore that was killed.
+ * lost store. The names of its audit anchor are ANCHOR_NAMES. The master key and its lock may remain from a restore that was killed.
  */
 const MAY_STAY = new Set(['connectors', 'cache', 'lost+found', 'master.key', 'master.key.lock', MARKER_NAME]);
 
@@ -81,6 +81,9 @@ export async function restore(
         : await intoPostgres(database.url, { header, now, fill, finish });
     // The next start writes the marker of this store.
     rmSync(markerFile(config), { force: true });
+    // The checkpoints of the lost store may be newer than the backup.
+    for (const name of entriesOf(config.home).filter((one) => ANCHOR_NAMES.test(one)))
+      rmSync(join(config.home, name), { force: true });
     return { header, rows, keyFile };
   } catch (error) {
     if (keyFile && wroteKeys) rmSync(keyFile, { force: true });
@@ -154,9 +157,12 @@ async function intoPostgres(
 }
 
 /** @throws BackupError when the home or the path of the database holds anything. */
+function entriesOf(home: string): string[] {
+  return existsSync(home) ? readdirSync(home) : [];
+}
+
 function refuseUsedHome({ home, database }: Config): void {
-  const entries = existsSync(home) ? readdirSync(home) : [];
-  const found = entries.filter((name) => !MAY_STAY.has(name));
+  const found = entriesOf(home).filter((name) => !MAY_STAY.has(name) && !ANCHOR_NAMES.test(name));
   if (found.length > 0) {
     throw new BackupError(
       `The home ${home} is not empty: it holds ${found.slice(0, 3).join(', ')}. Restore into another home ` +

@@ -109,8 +109,10 @@ Examples:
   $ gatehouse audit export --to syslogs://logs.example.com:6514`;
 
 const VERIFY_HELP = `
-Prints the first broken row, and exits with 1. The service logs the signature of each checkpoint. Give a signature of a
-log outside of this machine to find out whether the end of the audit log or of the record of calls was removed.
+Prints the first broken row, and exits with 1. The end of the audit log or of the record of calls may have been removed
+with its checkpoints. The file audit-anchor-….json in the home names the newest checkpoint, so that this is found. The
+service also logs the signature of each checkpoint: give one of a log outside of this machine. After a restore by other
+means than gatehouse restore, delete the file.
 
 Examples:
   $ gatehouse audit verify

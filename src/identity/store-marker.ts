@@ -1,11 +1,11 @@
-import { createHmac, randomBytes, type KeyObject } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHmac, type KeyObject } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { makeFolder } from '../lib/folders.ts';
 import { parseJson } from '../lib/json.ts';
+import { replaceFile } from '../lib/replace-file.ts';
 import { StoreError } from '../store/open-database.ts';
 
 /* The marker of a home says which store the home had at its last start. */
@@ -31,6 +31,14 @@ export const MARKER_NAME = 'store-id.json';
 /** Returns the file of the marker. */
 export function markerFile({ home }: Pick<Config, 'home'>): string {
   return join(home, MARKER_NAME);
+}
+
+/** Names of files that hold the newest checkpoint of a store; see runtime/audit-anchor.ts. */
+export const ANCHOR_NAMES = /^audit-anchor-[0-9a-f]{16}\.json$/;
+
+/** Returns the file of the newest checkpoint of a store. A home may have had several stores. */
+export function anchorFile({ home }: Pick<Config, 'home'>, hashKey: KeyObject): string {
+  return join(home, `audit-anchor-${storeIdOf(hashKey)}.json`);
 }
 
 /** Returns the file of the first API keys, for a start without a terminal. */
@@ -103,14 +111,9 @@ export function writeMarker(
 ): void {
   const value: z.infer<typeof content> = { storeId: storeIdOf(hashKey), database: placeOf(config) };
   if (had?.database === value.database && had.storeId === value.storeId) return;
-  const file = markerFile(config);
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    makeFolder(config.home);
-    writeFileSync(draft, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    renameSync(draft, file);
+    replaceFile(markerFile(config), `${JSON.stringify(value)}\n`);
   } catch (error) {
-    rmSync(draft, { force: true });
     if (!(error instanceof Error && 'syscall' in error)) throw error;
   }
 }

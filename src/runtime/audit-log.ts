@@ -5,6 +5,7 @@ import { newId, newOrderedId } from '../lib/ids.ts';
 import type { Tables } from '../store/schema.ts';
 import type { AuditEntry } from './audit.ts';
 import { hashOfEntry, type ChainedEntry } from './audit-chain.ts';
+import { moveAnchor } from './audit-anchor.ts';
 import { writeCheckpoint } from './audit-checkpoints.ts';
 
 /** The audit log of administration, as one process writes it. */
@@ -35,9 +36,11 @@ const CHECKPOINT_MS = MINUTE;
 /** Delay of a checkpoint for executions. It is longer, because executions never pause and checkpoints stay forever. */
 const EXECUTIONS_CHECKPOINT_MS = 10 * MINUTE;
 
-/** Creates the audit log of this process, whose entries form a chain of hashes. */
+/**
+ * Creates the audit log of this process, whose entries form a chain of hashes. `anchorFile` gets the newest checkpoint.
+ */
 export function createAuditLog(
-  context: Pick<Base, 'db' | 'clock' | 'log'> & { hashKey: KeyObject },
+  context: Pick<Base, 'db' | 'clock' | 'log'> & { hashKey: KeyObject; anchorFile: string },
 ): AuditLog {
   const { db, clock, log, hashKey } = context;
   let chain = newChain();
@@ -45,6 +48,7 @@ export function createAuditLog(
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let dueAt = 0;
+  let isAnchorWarned = false;
 
   /** Appends waiting entries in turn, so that each knows the hash of the one before it. */
   async function writeAll(): Promise<void> {
@@ -68,12 +72,25 @@ export function createAuditLog(
   async function checkpoint(level: 'info' | 'debug'): Promise<void> {
     try {
       const written = await writeCheckpoint(context);
+      if (!written) return;
       // The log keeps the signature outside of the database, where a writer of the database cannot remove it.
-      if (written)
-        log[level]({ sequence: written.sequence, signature: written.signature }, 'audit checkpoint written');
+      log[level]({ sequence: written.sequence, signature: written.signature }, 'audit checkpoint written');
+      await anchor(written);
     } catch (err) {
       log.error({ err }, 'audit checkpoint failed, will retry');
       plan();
+    }
+  }
+
+  async function anchor(written: Tables['audit_checkpoints']): Promise<void> {
+    const { anchorFile: file } = context;
+    try {
+      const moved = await moveAnchor(context, file, written);
+      if (moved === 'missing') log.error({ file }, 'anchored audit checkpoint is missing from the store');
+    } catch (err) {
+      // A home may be read-only.
+      if (!isAnchorWarned) log.warn({ err, file }, 'audit anchor not written');
+      isAnchorWarned = true;
     }
   }
 

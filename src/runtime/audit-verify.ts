@@ -1,6 +1,7 @@
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { hashOfEntry, signatureOf, type ChainedEntry } from './audit-chain.ts';
 import { chainLinks } from './chain-links.ts';
+import { isAnchored, type Anchor } from './audit-anchor.ts';
 import { headsOf } from './audit-checkpoints.ts';
 import { isExpired, verifyExecutions, type VerifyContext } from './execution-verify.ts';
 
@@ -14,17 +15,29 @@ export interface Verification {
   /** Executions in chains, and the batches in which they were written. */
   executions: number;
   batches: number;
+  /** The checkpoint that a file of the home names; null where no file does. */
+  anchor: Anchor | null;
   /** The first broken row with the reason, or null when the log is whole. */
   broken: { row: string; reason: string } | null;
 }
 
 const PAGE = 1000;
 
+/** Checkpoints that were stored outside of the database. If one of them is missing, the end of the log was removed. */
+interface Outside {
+  /** Signature of a checkpoint from the log of the service. */
+  signature?: string | undefined;
+  /** Read before the store, because a running service writes further checkpoints. */
+  anchor?: Anchor | undefined;
+}
+
 /**
  * Checks all chains of entries and of executions from their first row, then all checkpoints. Stops at the first broken row.
- * @param signature Signature of a checkpoint from the log of the service. If it is missing, the end of the log was removed.
  */
-export async function verifyAudit(context: VerifyContext, signature?: string): Promise<Verification> {
+export async function verifyAudit(
+  context: VerifyContext,
+  { signature, anchor }: Outside = {},
+): Promise<Verification> {
   const { db } = context;
   const counts = { entries: 0, chains: 0, checkpoints: 0, unchained: await countUnchained(db) };
   const inAudit = (await brokenEntry(context, counts)) ?? (await insertedEntry(db));
@@ -33,8 +46,9 @@ export async function verifyAudit(context: VerifyContext, signature?: string): P
     inAudit ??
     inExecutions ??
     (await brokenCheckpoint(context, counts)) ??
-    (signature === undefined ? null : await missingCheckpoint(db, signature));
-  return { ...counts, executions, batches, broken };
+    (anchor === undefined || (await isAnchored(db, anchor)) ? null : missing(`${anchor.sequence}`)) ??
+    (signature === undefined || (await hasCheckpoint(db, signature)) ? null : missing(signature));
+  return { ...counts, executions, batches, anchor: anchor ?? null, broken };
 }
 
 type Broken = NonNullable<Verification['broken']>;
@@ -144,11 +158,15 @@ async function missingHead(
   return null;
 }
 
-async function missingCheckpoint(db: DbOrTx, signature: string): Promise<Broken | null> {
+async function hasCheckpoint(db: DbOrTx, signature: string): Promise<boolean> {
   const row = await db
     .selectFrom('audit_checkpoints')
     .select('sequence')
     .where('signature', '=', signature)
     .executeTakeFirst();
-  return row ? null : { row: `checkpoint ${signature}`, reason: 'the end of the log was removed' };
+  return row !== undefined;
+}
+
+function missing(name: string): Broken {
+  return { row: `checkpoint ${name}`, reason: 'the end of the log was removed' };
 }

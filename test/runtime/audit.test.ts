@@ -1,7 +1,10 @@
+import { statSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { createServer as createHttp } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anchorFile } from '../../src/identity/store-marker.ts';
+import { readAnchor } from '../../src/runtime/audit-anchor.ts';
 import { verifyAudit } from '../../src/runtime/audit-verify.ts';
 import { writeCheckpoint } from '../../src/runtime/audit-checkpoints.ts';
 import { exportAudit } from '../../src/cli/audit-export.ts';
@@ -19,7 +22,7 @@ describe.each(STORE_KINDS)('the audit log on %s', (kind) => {
   });
   afterAll(() => service.stop());
 
-  const verified = (signature?: string) => verifyAudit(service.context, signature);
+  const verified = (signature?: string) => verifyAudit(service.context, { signature });
   const rows = () => service.context.db.selectFrom('audit').selectAll().orderBy('sequence').execute();
 
   /** Runs a change of the database, checks the log, and undoes the change. */
@@ -151,6 +154,54 @@ describe.each(STORE_KINDS)('the audit log on %s', (kind) => {
     expect((await service.call('GET', `/api/audit?target=${target}&since=${at}`)).at('data')).toHaveLength(1);
     const wrong = await service.call('GET', '/api/audit?since=yesterday');
     expect(wrong.status).toBe(400);
+  });
+});
+
+describe.each(STORE_KINDS)('the anchor of the audit log on %s', (kind) => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ kind });
+  });
+  afterAll(() => service.stop());
+  const file = () => anchorFile(service.context.config, service.context.hashKey);
+  const verified = () => verifyAudit(service.context, { anchor: readAnchor(file()) });
+  /** Runs another process over the store and the home, which writes an entry and a checkpoint. Returns its log. */
+  const session = async (): Promise<string> => {
+    const other = await startService({ env: service.env });
+    await other.call('POST', '/users', {
+      bearer: service.developmentKey,
+      body: { username: `user ${Math.random()}` },
+    });
+    await other.stop();
+    return other.logged.join('');
+  };
+  const newest = () =>
+    service.context.db
+      .selectFrom('audit_checkpoints')
+      .select('sequence')
+      .orderBy('sequence', 'desc')
+      .executeTakeFirstOrThrow();
+
+  test('a file of mode 0600 in the home names the newest checkpoint', async () => {
+    expect(readAnchor(file())).toBeUndefined();
+    for (const _time of [1, 2]) {
+      await session();
+      expect(statSync(file()).mode & 0o777).toBe(0o600);
+      const { sequence } = await newest();
+      expect(await verified()).toMatchObject({ broken: null, anchor: { sequence } });
+    }
+  });
+
+  test('a removed tail with its checkpoints is found, also after further checkpoints', async () => {
+    const { sequence } = await newest();
+    const { db } = service.context;
+    await db.deleteFrom('audit').execute();
+    await db.deleteFrom('audit_checkpoints').execute();
+    expect((await verifyAudit(service.context)).broken).toBeNull();
+    const broken = { row: `checkpoint ${sequence}`, reason: 'the end of the log was removed' };
+    expect((await verified()).broken).toEqual(broken);
+    expect(await session()).toContain('anchored audit checkpoint is missing from the store');
+    expect((await verified()).broken).toEqual(broken);
   });
 });
 
