@@ -5,13 +5,15 @@ import { openProof } from './scene.ts';
 
 /*
  * A Gatehouse as `gatehouse serve` starts it, over a catalogue of the proofs, that runs until it is killed. It loads its
- * code first. The parent's message opens the store and sets how far the clock is ahead.
+ * code first. The parent's first message opens the store, and each sets how far the clock is ahead.
  */
 const [catalogFolder = ''] = process.argv.slice(2);
 flushCompileCache();
-process.once('message', (message) => void live(Number(message)));
+let aheadMs = 0;
+process.on('message', (message) => (aheadMs = Number(message)));
+process.once('message', () => void live());
 
-async function live(aheadMs: number): Promise<void> {
+async function live(): Promise<void> {
   const clock = { now: () => Date.now() + aheadMs };
   const context = await openProof(readConfig(), catalogFolder, clock);
   await listen(context);
