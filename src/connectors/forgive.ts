@@ -77,7 +77,7 @@ function read(schema: unknown, value: Json, place: Place): Json {
 }
 
 /** Returns the schema as a list of schemas of one type each, with references resolved. */
-function alternativesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
+export function alternativesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
   const { schema: whole } = resolved(schema, root);
   const { type, anyOf, oneOf } = whole;
   const branches = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
@@ -85,7 +85,8 @@ function alternativesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
   return Array.isArray(type) ? type.map((one) => ({ ...whole, type: one })) : [whole];
 }
 
-function takes({ type, enum: values, const: value, properties }: JsonSchema, given: Json): boolean {
+/** Returns whether a schema of one type takes a value, as far as its type says. */
+export function takes({ type, enum: values, const: value, properties }: JsonSchema, given: Json): boolean {
   const wanted = type ?? (properties === undefined ? undefined : 'object');
   if (wanted === undefined) {
     if (value !== undefined) return value === given;

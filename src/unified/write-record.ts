@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
+import { inputOfExpressions } from '../connectors/expression-input.ts';
 import type { UnifiedCreate, UnifiedUpdate } from '../connectors/write-format.ts';
 import { GatehouseError, invalidRequest, publicError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
@@ -80,6 +81,8 @@ async function run(
   const mapped = await writtenInput(part, given, connector);
   const kept = await notEmptied(part, { given, mapped, author: connector });
   if (kept.length > 0) throw invalidRequest(kept);
+  const { inputSchema } = connector.actions.get(part.action) ?? connector.internal.get(part.action) ?? {};
+  const fitting = inputSchema ? inputOfExpressions(inputSchema, mapped, { keepsNull: true }) : mapped;
   return executeAction(context, {
     environment: credential.environment,
     caller: write.caller,
@@ -88,7 +91,7 @@ async function run(
     connectorId: connector.connectorId,
     allowsInternal: true,
     actionId: part.action,
-    input: { ...mapped, ...input },
+    input: { ...fitting, ...input },
     credentialId: credential.credentialId,
     idempotencyKey: write.idempotencyKey,
     ...(write.signal ? { signal: write.signal } : {}),

@@ -1,14 +1,16 @@
+import { asList } from '../connectors/expression-input.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isoTime } from '../lib/clock.ts';
-import { asObject, type Json, type JsonObject } from '../lib/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { RunRow } from './begin.ts';
 import { attempt, failedFor, failedOutput, type Next } from './step-attempt.ts';
 import type { Step, WaitStep } from './workflow-definition.ts';
 import { runItems } from './each.ts';
 import { evaluate, isTrue } from './evaluate.ts';
 import { templateOf, type CallStep } from './perform.ts';
-import { bare, expressionIn, filled, slotsOf } from './expressions.ts';
+import { bare, expressionIn, slotsOf } from './expressions.ts';
 import { durationMs } from './schedule.ts';
+import { inputMaker } from './step-input.ts';
 import {
   commit,
   insertStep,
@@ -157,17 +159,18 @@ type Plan =
   | { kind: 'each'; step: CallStep; items: Json[] };
 
 /** Returns the work of a step, from its expressions. @throws GatehouseError `expression_failed` … */
-async function planStep(context: WorkContext, { scope }: Work, step: Step): Promise<Plan> {
+async function planStep(context: WorkContext, { scope, run }: Work, step: Step): Promise<Plan> {
   const valueOf = async (text: string): Promise<Json> =>
     (await evaluate(context, [bare(text)], { scope }))[0]?.[0] ?? null;
   if (step.when !== undefined && !isTrue(await valueOf(step.when))) return { kind: 'skip' };
   if ('map' in step) return { kind: 'value', value: await valueOf(step.map) };
   if ('wait' in step) return { kind: 'wait', waitMs: await waitOf(step, valueOf) };
   if (step.forEach !== undefined) return { kind: 'each', step, items: itemsOf(await valueOf(step.forEach)) };
-  const template = templateOf(step);
-  const slots = slotsOf(template).map(({ expression }) => expression);
+  const slots = slotsOf(templateOf(step)).map(({ expression }) => expression);
   const [values = []] = await evaluate(context, slots, { scope });
-  return { kind: 'call', step, input: asObject(filled(template, values)) };
+  const { input, error } = inputMaker(context, run, step)(values);
+  if (error) throw error;
+  return { kind: 'call', step, input };
 }
 
 async function waitOf({ wait }: WaitStep, valueOf: (text: string) => Promise<Json>): Promise<number> {
@@ -181,9 +184,8 @@ async function waitOf({ wait }: WaitStep, valueOf: (text: string) => Promise<Jso
   );
 }
 
-/** Returns the items. JSONata returns a single match without an array and no match as nothing. */
 function itemsOf(value: Json): Json[] {
-  const items = value === null ? [] : Array.isArray(value) ? value : [value];
+  const items = asList(value);
   if (items.length <= MAX_ITEMS) return items;
   throw new GatehouseError(
     'expression_failed',

@@ -1,10 +1,11 @@
 import { GatehouseError, publicError } from '../lib/errors.ts';
-import { asObject, type Json, type JsonObject } from '../lib/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { againColumns, attempt, failedFor, failedOutput, type Failure, type Next } from './step-attempt.ts';
 import { evaluate } from './evaluate.ts';
-import { filled, slotsOf } from './expressions.ts';
+import { slotsOf } from './expressions.ts';
 import { templateOf, type CallStep } from './perform.ts';
 import { afterFailure } from './step-retry.ts';
+import { inputMaker, type StepInput } from './step-input.ts';
 import {
   commit,
   insertStep,
@@ -84,16 +85,23 @@ export async function runItems(
       await write();
       result = await attempt(context, work, { step, found: known });
     } else {
-      let input: JsonObject;
+      let made: StepInput;
       try {
-        input = await inputOf(item);
+        made = await inputOf(item);
       } catch (thrown) {
         await write();
         return wholeFailed(context, work, { step, row, error: publicError(thrown) });
       }
+      const { input, error } = made;
       const fresh = freshRow(context, work, { whole: row, item, input });
       await write({ beginning: (tx) => insertStep(tx, fresh) });
-      result = await attempt(context, work, { step, found: fresh, fresh: input });
+      result = error
+        ? {
+            error,
+            decision: afterFailure(error, step.onError, { attempts: 1, repeatable: true }),
+            row: fresh,
+          }
+        : await attempt(context, work, { step, found: fresh, fresh: input });
     }
     if ('output' in result) {
       const { output } = result;
@@ -150,18 +158,18 @@ function createResults(count: number) {
 
 /** Returns a function for the inputs of items, evaluated in batches that fit into one evaluation. */
 function createInputs(context: WorkContext, work: Work, { step, items }: { step: CallStep; items: Json[] }) {
-  const template = templateOf(step);
-  const slots = slotsOf(template).map(({ expression }) => expression);
+  const slots = slotsOf(templateOf(step)).map(({ expression }) => expression);
+  const inputFrom = inputMaker(context, work.run, step);
   let from = 0;
-  let inputs: JsonObject[] = [];
-  return async (item: number): Promise<JsonObject> => {
+  let inputs: StepInput[] = [];
+  return async (item: number): Promise<StepInput> => {
     if (item < from || item >= from + inputs.length) {
       const variants = someOf(items, item).map((one, n) => ({ item: one, index: item + n }));
       const rows = await evaluate(context, slots, { scope: work.scope, variants });
       from = item;
-      inputs = rows.map((values) => asObject(filled(template, values)));
+      inputs = rows.map(inputFrom);
     }
-    return inputs[item - from] ?? {};
+    return inputs[item - from] ?? { input: {} };
   };
 }
 
