@@ -1,4 +1,14 @@
-import { isMap, isScalar, isSeq, type LineCounter, type Node, type ParsedNode } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
+import { memoByObject } from '../lib/memo.ts';
 
 /** Returns the line of a dotted path in a YAML text: that of its deepest existing member. Lines count from 1. */
 export type LineOf = (path: string) => number | undefined;
@@ -11,6 +21,15 @@ export function lineFinder(contents: ParsedNode | null, lines: LineCounter): Lin
   };
 }
 
+/** Computed once, because a text may have a fault in each member. */
+const pairsOf = memoByObject((map: YAMLMap<Node, Node | null>) => {
+  const pairs = new Map<string, { key: Scalar; value: Node | null }>();
+  for (const { key, value } of map.items) {
+    if (isScalar(key) && !pairs.has(String(key.value))) pairs.set(String(key.value), { key, value });
+  }
+  return pairs;
+});
+
 /** Returns where the deepest member on a path begins; undefined where not even the first exists. */
 function offsetOf(node: Node | null | undefined, path: readonly string[]): number | undefined {
   if (isSeq<Node>(node)) {
@@ -21,7 +40,7 @@ function offsetOf(node: Node | null | undefined, path: readonly string[]): numbe
   // A name may contain dots, such as a code or an address.
   for (let length = path.length; length > 0; length--) {
     const name = path.slice(0, length).join('.');
-    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+    const pair = pairsOf(node).get(name);
     if (pair) return offsetOf(pair.value, path.slice(length)) ?? pair.key.range?.[0];
   }
   return undefined;

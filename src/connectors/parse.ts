@@ -6,12 +6,15 @@ import { withFragments } from './fragments.ts';
 import { merged, setsMember, type Overlay } from './overlay.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import type { FileFault } from './file-fault.ts';
+import { aliasRule, markRepeatedMembers } from './yaml-bounds.ts';
 import { yamlFaults } from './yaml-faults.ts';
 import { faultsOf, thrownMessage } from '../lib/errors.ts';
 import { FOR_FAULTS } from '../lib/for-faults.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
+/** The parser compares each alias with all before it. */
+const MAX_ALIASES_IN_ALL = 1000;
 
 /** Characters from which on a JSON text is read as JSON. */
 const LARGE_JSON = 100_000;
@@ -127,13 +130,16 @@ export function parseYaml(text: string, file: string): { value: unknown; lineOf:
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
-    uniqueKeys: true,
+    uniqueKeys: false,
     merge: true,
     version: '1.2',
     prettyErrors: false,
   });
+  markRepeatedMembers(document);
   if (document.errors.length > 0) return faulty(yamlFaults(document.errors, lines, file));
   if (!isMap(document.contents)) return faulty([{ file, path: '', rule: 'must be a YAML mapping' }]);
+  const rule = aliasRule(document, MAX_ALIASES_IN_ALL);
+  if (rule !== undefined) return faulty([{ file, path: '', rule }]);
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return { value, lineOf: lineFinder(document.contents, lines) };

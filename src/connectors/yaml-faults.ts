@@ -30,6 +30,8 @@ function ruleOf({ code, message }: YAMLError): string {
     case 'MISSING_CHAR':
       return `is not closed: ${message}. Close each quote and bracket`;
     default:
+      // The parser recurses, and reports the end of its stack as a fault of the text.
+      if (message.includes('call stack')) return 'nests too many levels deep';
       return `is not valid YAML: ${message}`;
   }
 }

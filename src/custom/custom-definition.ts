@@ -11,7 +11,7 @@ import { invalidRequest } from '../lib/errors.ts';
 import { asObject, canonicalJson, parseJson, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { Parts, Source } from './parts.ts';
-import { DEPTH_RULE, SENT, sizeRule, WHOLE_API } from './size.ts';
+import { actionsRule, DEPTH_RULE, SENT, sizeRule, WHOLE_API } from './size.ts';
 
 /** A checked custom connector. */
 export interface Definition extends Parts {
@@ -47,7 +47,8 @@ function read(parts: Parts, path: string, id: string | undefined): Read {
   const { value, lineOf } = given;
   const { overlay, unused } = fittingOverlay(parts.overlay ?? {}, value);
   const whole = parts.overlay ? merged(value, overlay) : value;
-  const rule = sizeRule(whole, kind === 'openapi' ? WHOLE_API : SENT);
+  const rule =
+    kind === 'openapi' ? sizeRule(whole, WHOLE_API) : (sizeRule(whole, SENT) ?? actionsRule(whole));
   if (rule !== undefined) return { faults: [{ file: path, path: '', rule }] };
   const inPart = (fault: FileFault): PartFault =>
     setsMember(overlay, value, fault.path) ? { ...fault, line: undefined, isOfOverlay: true } : fault;

@@ -12,6 +12,15 @@ export const SENT: SizeLimits = { members: 200_000, characters: 4 * 1024 * 1024 
 export const WHOLE_API: SizeLimits = { members: 5_000_000, characters: 64 * 1024 * 1024 };
 
 const MAX_DEPTH = 64;
+/** The most actions of a file that a caller sends. The check of one takes about a millisecond. */
+const MAX_SENT_ACTIONS = 2000;
+
+/** Returns the rule that too many actions break. */
+export function actionsRule(value: unknown): string | undefined {
+  const { actions } = Object(value);
+  const isMany = typeof actions === 'object' && Object.keys(actions ?? {}).length > MAX_SENT_ACTIONS;
+  return isMany ? `must have at most ${MAX_SENT_ACTIONS} actions` : undefined;
+}
 
 /** The rule of a value that is too deep. The parser of YAML recurses, and throws a RangeError for one far deeper. */
 export const DEPTH_RULE = `must be nested at most ${MAX_DEPTH} levels deep`;

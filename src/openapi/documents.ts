@@ -1,4 +1,5 @@
 import { parseDocument } from 'yaml';
+import { aliasRule, markRepeatedMembers } from '../connectors/yaml-bounds.ts';
 import { invalidRequest, thrownMessage, type GatehouseError } from '../lib/errors.ts';
 import { keepUnquotedTexts } from './unquoted-values.ts';
 import { decoded, isRecord, LeftOut, nodeAt, placeOf, type Node } from './node.ts';
@@ -157,7 +158,10 @@ function parseYaml(text: string, file: string): Parsed {
   if (Buffer.byteLength(text) > MAX_YAML_BYTES)
     throw documentFault(where, 'YAML may have at most 8 MiB; convert the document to JSON');
   try {
-    const document = parseDocument(text, { uniqueKeys: true, version: '1.2', merge: true });
+    const document = parseDocument(text, { uniqueKeys: false, version: '1.2', merge: true });
+    markRepeatedMembers(document);
+    const rule = aliasRule(document, MAX_ALIASES);
+    if (rule !== undefined) throw documentFault(where, rule);
     const [error] = document.errors;
     if (error) throw documentFault(where, `is not valid YAML: ${error.message.split('\n')[0]}`);
     const unquoted = keepUnquotedTexts(document);
