@@ -17,7 +17,8 @@ export type ErrorMeaning = z.infer<typeof meaning>;
 const status = z.int().min(100).max(599);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 /** A value, or any of several. */
-const oneOf = <T extends z.ZodType>(value: T) => z.union([value, z.array(value).min(1)]);
+const oneOf = <T extends z.ZodType>(value: T) =>
+  z.union([value, z.array(value).min(1, 'must be a value, or a list of at least one value')]);
 
 /** All conditions of a rule must hold. The first rule that holds decides. */
 const rule = z

@@ -18,6 +18,7 @@ const fixedInput = z.record(z.string(), z.json()).default({});
  */
 const timeFormat = z.enum(['iso', 'seconds', 'milliseconds', 'dotnet']).default('iso');
 
+const REMOTE_IDS = 'must be text, or a list of 2 to 4 texts';
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
 /** Parameters that take values of another list action, such as the ids of all places. */
@@ -140,7 +141,7 @@ const eventSource = z.strictObject({
   /** Confirms deletions, and reads records that webhooks only name. */
   get: readOne.optional(),
   /** Path of the record's id. Several paths, where the id is only unique together with other values. */
-  remoteId: z.union([bodyPath, z.array(bodyPath).min(2).max(4)]),
+  remoteId: z.union([bodyPath, z.array(bodyPath).min(2, REMOTE_IDS).max(4, REMOTE_IDS)]),
   createdAt: bodyPath.optional(),
   updatedAt: bodyPath.optional(),
   timeFormat,

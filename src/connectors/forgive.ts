@@ -1,5 +1,7 @@
 import { LEFT_OUT, shortened, type Correction } from '../lib/correction.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { assertJsonBounds } from '../lib/json-bounds.ts';
+import { memoByObject } from '../lib/memo.ts';
 import { nameKey } from '../lib/words.ts';
 import type { JsonSchema } from './format.ts';
 import { aliasesOf, asSchema, resolved } from './model-schema.ts';
@@ -11,6 +13,9 @@ import { listedValues } from './value-rules.ts';
  * certain values stay unchanged, and the check of the schema rejects them.
  */
 
+/** The most corrections that an answer lists. */
+const MAX_LISTED = 50;
+
 /**
  * Returns an input, corrected where its meaning is certain, and the corrections. `path` is the place of the input. With
  * `aliases`, it also replaces the names that models see by those of the schema, which does not count as a correction.
@@ -20,9 +25,18 @@ export function forgiven(
   input: JsonObject,
   { path = '', aliases = false }: { path?: string; aliases?: boolean } = {},
 ): { input: JsonObject; corrections: Correction[] } {
-  const corrections: Correction[] = [];
+  const corrections = new Corrections();
   const value = read(schema, input, { root: schema, path, aliases, corrections });
-  return { input: isJsonObject(value) ? value : input, corrections };
+  return { input: isJsonObject(value) ? value : input, corrections: corrections.listed };
+}
+
+/** The corrections so far, of which the first ones are listed. */
+class Corrections {
+  readonly listed: Correction[] = [];
+
+  push(correction: Correction): void {
+    if (this.listed.length < MAX_LISTED) this.listed.push(correction);
+  }
 }
 
 /** Returns every name that models see under an alias, anywhere in a schema: `[name, alias]`. */
@@ -58,7 +72,7 @@ interface Place {
   root: JsonSchema;
   path: string;
   aliases: boolean;
-  corrections: Correction[];
+  corrections: Corrections;
 }
 
 function read(schema: unknown, value: Json, place: Place): Json {
@@ -131,6 +145,7 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
 
 function jsonIn(text: string): Json | undefined {
   try {
+    assertJsonBounds(text, { free: true });
     return parseJson(text);
   } catch {
     return undefined;
@@ -145,7 +160,7 @@ function within(schema: JsonSchema, value: Json, place: Place): Json {
 
 function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObject {
   const { properties, additionalProperties, required } = schema;
-  const known = asSchema(properties);
+  const known = typeof properties === 'object' && properties !== null ? knownIn(properties) : NONE;
   const aliases = new Map(place.aliases ? [...aliasesOf(known)].map(([name, alias]) => [alias, name]) : []);
   const members: JsonObject = {};
   for (const [given, member] of Object.entries(value)) {
@@ -187,9 +202,14 @@ function nameFor(given: string, { known, aliases, closed, taken }: Names): strin
   const named = aliases.get(given);
   if (named !== undefined && !taken(named)) return named;
   if (!closed) return given;
-  const [only, ...others] = Object.keys(known).filter((name) => nameKey(name) === nameKey(given));
+  const [only, ...others] = byKey(known).get(nameKey(given)) ?? [];
   return only !== undefined && others.length === 0 && !taken(only) ? only : given;
 }
+
+const NONE: JsonSchema = {};
+/** One object for each schema, so that the names by key are computed once. */
+const knownIn = memoByObject((properties: object) => asSchema(properties));
+const byKey = memoByObject((known: JsonSchema) => Map.groupBy(Object.keys(known), nameKey));
 
 function takesNull(schema: unknown, root: JsonSchema): boolean {
   return alternativesOf(asSchema(schema), root).some((one) => takes(one, null));

@@ -151,7 +151,9 @@ const action = z.strictObject({
   /** The schemes whose credentials can run this action. Default: all schemes. */
   authentication: z.array(schemeType).min(1).optional(),
   /** OAuth scopes that this action needs. All of them are needed; of an inner list, one is enough. */
-  scopes: z.array(z.union([scopeName, z.array(scopeName).min(1)])).default([]),
+  scopes: z
+    .array(z.union([scopeName, z.array(scopeName).min(1, 'must be text, or a list of at least one text')]))
+    .default([]),
   /** Method and path below the base URL: `GET /customers/{customerId}`. A path parameter is one segment. */
   request: z
     .string()

@@ -24,8 +24,9 @@ const limit = z
   });
 export type Limit = z.infer<typeof limit>;
 
+const RATE_LIMITS = 'must be a limit, or a list of 1 to 5 limits';
 /** One limit, or several that all hold. */
-export const rateLimit = z.union([limit, z.array(limit).min(1).max(5)]);
+export const rateLimit = z.union([limit, z.array(limit).min(1, RATE_LIMITS).max(5, RATE_LIMITS)]);
 
 const bodyOrHeader = answerPlace.refine(
   (place) => !place.startsWith('last:'),

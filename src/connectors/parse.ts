@@ -9,7 +9,7 @@ import type { FileFault } from './file-fault.ts';
 import { aliasRule, markRepeatedMembers } from './yaml-bounds.ts';
 import { yamlFaults } from './yaml-faults.ts';
 import { faultsOf, thrownMessage } from '../lib/errors.ts';
-import { FOR_FAULTS } from '../lib/for-faults.ts';
+import { forFaults } from '../lib/for-faults.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
@@ -91,7 +91,7 @@ export function checkDefinition(
 ): { definition: ConnectorFile; faults: [] } | Faulty {
   const hidden = hiddenFaults(value, file, '');
   if (hidden.length > 0) return faulty(hidden);
-  const parsed = connectorFile.safeParse(value, FOR_FAULTS);
+  const parsed = connectorFile.safeParse(value, forFaults());
   if (!parsed.success)
     return faulty(faultsOf(parsed.error.issues).map(({ field, rule }) => ({ file, path: field, rule })));
   const faults = checkSemantics(parsed.data).map((fault) => ({ file, ...fault }));

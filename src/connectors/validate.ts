@@ -4,7 +4,8 @@ import type { Ajv2020, ErrorObject, Options } from 'ajv/dist/2020.js';
 import type * as FormatsModule from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import type { Fault } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { canonicalJson, type Json, type JsonObject } from '../lib/json.ts';
+import { holdsMoreThan } from '../lib/json-bounds.ts';
 import {
   compilePattern,
   createStepBudget,
@@ -22,6 +23,11 @@ import { refsOf, withRefs } from './action-schemas.ts';
 import { memoByObject } from '../lib/memo.ts';
 
 const MAX_FAULTS = 20;
+/**
+ * A value that holds more values than this is checked up to its first fault. Otherwise each wrong item of a long list
+ * would have an error, which costs 1 µs.
+ */
+const MAX_FULLY_CHECKED = 2000;
 const MAX_CACHED_PATTERNS = 1000;
 const require = createRequire(import.meta.url);
 
@@ -30,6 +36,8 @@ const require = createRequire(import.meta.url);
  * it.
  */
 let shared: Engine | undefined;
+/** The engine for large values. It stops at the first fault. */
+let brief: Engine | undefined;
 const validatorOf = memoByObject((action: Action) => compileSchema(action.inputSchema));
 
 /** Options that make compiling faster where nothing is validated. Measured: half of the time. */
@@ -47,12 +55,21 @@ interface Engine {
 }
 
 /**
- * Returns a validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20. Patterns are
- * matched in linear time.
+ * Returns a validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20, and the first
+ * one of a large value. Patterns are matched in linear time.
  * @throws Error that names the fault of the schema.
  */
 export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
-  const used = engine();
+  const full = checkWith(engine(), schema);
+  let upToFirst: ((value: unknown) => Fault[]) | undefined;
+  return (value) => {
+    if (!holdsMoreThan(value, MAX_FULLY_CHECKED)) return full(value);
+    upToFirst ??= checkWith((brief ??= newEngine({ allErrors: false })), schema);
+    return upToFirst(value);
+  };
+}
+
+function checkWith(used: Engine, schema: JsonSchema): (value: unknown) => Fault[] {
   const validate = used.ajv.compile(schema);
   let listed: ListedPlace[] | undefined;
   return (value) => {
@@ -66,6 +83,12 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
     listed ??= listedPlaces(schema);
     return faultsOf(validate.errors ?? [], listed);
   };
+}
+
+/** Removes a schema from the caches of this process. */
+function removeSchema(schema: JsonSchema): void {
+  shared?.ajv.removeSchema(schema);
+  brief?.ajv.removeSchema(schema);
 }
 
 /**
@@ -87,7 +110,7 @@ export function checkValue(schema: JsonSchema, value: JsonObject, where: string)
       rule,
     }));
   } finally {
-    shared?.ajv.removeSchema(schema);
+    removeSchema(schema);
   }
 }
 
@@ -101,7 +124,7 @@ export function schemaFaults(schema: JsonSchema, where: string): Fault[] {
   } catch (error) {
     return [{ field: where, rule: error instanceof Error ? error.message : 'is no JSON Schema' }];
   } finally {
-    shared?.ajv.removeSchema(schema);
+    removeSchema(schema);
   }
 }
 
@@ -124,9 +147,14 @@ export function compilerOf(schemas: Readonly<Record<string, JsonSchema>>): (sche
       add(refsOf(schema));
     }
   };
+  // Many actions have the same schema, and to compile one takes half a millisecond.
+  const compiled = new Set<string>();
   return (schema) => {
+    const text = JSON.stringify(schema);
+    if (compiled.has(text)) return;
     add(refsOf(schema));
     ajv.compile(placed(schema));
+    compiled.add(text);
   };
 }
 
@@ -171,10 +199,23 @@ function newEngine(options: Options = {}): Engine {
   ajv.addKeyword({ keyword: 'x-mcp-header', schemaType: 'string' });
   // The expression of ajv-formats takes time that is quadratic in the text.
   ajv.addFormat('url', isUrl);
+  // Ajv compares each item of a list with all others.
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (wanted: boolean, items: Json[]) => !wanted || areUnique(items),
+    error: { message: 'must NOT have duplicate items' },
+  });
   // A file in `input`: its content arrives as an object, checked where it is read.
   ajv.addFormat('binary', true);
   const made = { ajv, budget: createStepBudget() };
   return made;
+}
+
+function areUnique(items: readonly Json[]): boolean {
+  return new Set(items.map((item) => canonicalJson(item))).size === items.length;
 }
 
 function isUrl(text: string): boolean {
@@ -183,9 +224,11 @@ function isUrl(text: string): boolean {
 
 /** Returns the faults of errors. A choice of required properties is one fault, not one for each property. */
 function faultsOf(errors: readonly ErrorObject[], listed: readonly ListedPlace[]): Fault[] {
-  const choices = errors.filter((error) => missingChoice(error) !== undefined);
+  const choices = new Set(
+    errors.filter((error) => missingChoice(error) !== undefined).map((error) => error.schemaPath),
+  );
   const isPartOfChoice = ({ schemaPath }: ErrorObject) =>
-    choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`));
+    [...choices].some((choice) => schemaPath.startsWith(`${choice}/`));
   const faults = errors
     .filter((error) => !isPartOfChoice(error))
     .slice(0, MAX_FAULTS)

@@ -5,8 +5,8 @@ import { compareWithDocument, type DocumentComparison } from '../openapi/compare
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
 import { importOpenApi } from '../openapi/import.ts';
 import type { Report } from '../openapi/reporter.ts';
-import { faultsOf, GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { FOR_FAULTS } from '../lib/for-faults.ts';
+import { GatehouseError, invalidRequest, invalidValue } from '../lib/errors.ts';
+import { forFaults } from '../lib/for-faults.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { changesBetween, type ListedChanges } from './listed-changes.ts';
 import { columnsOf, requireDefinition, valueOf, type Columns } from './custom-definition.ts';
@@ -159,8 +159,8 @@ function readRequest(body: Uint8Array | string): ImportRequest {
   }
   if (!('openapi' in asObject(value)))
     throw new GatehouseError('payload_too_large', 'The body is larger than 1 MiB. Only `openapi` may be.');
-  const parsed = importRequest.safeParse(value, FOR_FAULTS);
-  if (!parsed.success) throw invalidRequest(faultsOf(parsed.error.issues), 'The body');
+  const parsed = importRequest.safeParse(value, forFaults());
+  if (!parsed.success) throw invalidValue(parsed.error.issues, 'The body');
   return parsed.data;
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { unionRule } from './union-rule.ts';
 
 /**
  * The one error class and the one table of codes. `status` is the HTTP status, `rpc` the JSON-RPC code of the same
@@ -165,16 +166,16 @@ export interface Fault {
 }
 
 /** A longer list would make the answer to a short input long. */
-const MAX_FAULTS = 50;
+export const MAX_FAULTS = 50;
 
 /** Longest field name in a fault, characters. */
 const MAX_FIELD = 200;
 
 export const UNKNOWN_MEMBER = 'is not a known member';
 
-/** Returns the faults of a value that was parsed with FOR_FAULTS, by dotted path below `below`. */
+/** Returns the faults of a value that was parsed with forFaults(), by dotted path below `below`. */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], below = ''): Fault[] {
-  return issues.flatMap((issue) => {
+  return issues.flatMap((issue): Fault[] => {
     const at = [below, ...issue.path].filter((part) => part !== '').join('.');
     if (issue.code === 'unrecognized_keys') {
       const rules = issue.message.startsWith(UNKNOWN_MEMBER) ? issue.message.split('\n') : [];
@@ -183,11 +184,15 @@ export function faultsOf(issues: readonly z.core.$ZodIssue[], below = ''): Fault
         rule: rules[index] ?? UNKNOWN_MEMBER,
       }));
     }
-    const meant = issue.code === 'invalid_union' ? meantForm(issue) : undefined;
+    const isOfType = issue.code === 'invalid_type' || issue.code === 'invalid_union';
+    const isUnion = issue.code === 'invalid_union' && issue.input !== undefined;
+    const wanted = isUnion ? unionRule(issue) : undefined;
+    if (wanted !== undefined) return [{ field: (at || '(whole)').slice(0, MAX_FIELD), rule: wanted }];
+    const meant = isUnion ? meantForm(issue) : undefined;
     if (meant) return faultsOf(meant, at);
     const [ofKey] = issue.code === 'invalid_key' ? issue.issues : [];
     if (ofKey) return [{ field: at.slice(0, MAX_FIELD), rule: ofKey.message }];
-    const isMissing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
+    const isMissing = isOfType && issue.input === undefined && at !== '';
     return [{ field: at || '(whole)', rule: isMissing ? 'is required' : issue.message }];
   });
 }
@@ -204,10 +209,25 @@ function meantForm({ errors, message }: z.core.$ZodIssueInvalidUnion): z.core.$Z
   return forms.length === 1 ? forms[0] : undefined;
 }
 
-/** Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. */
-export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {
+/** Returns the 400 for a value that was parsed with forFaults(). Only the faults that it lists are written. */
+export function invalidValue(issues: readonly z.core.$ZodIssue[], where: string): GatehouseError {
+  const listed = issues.slice(0, MAX_FAULTS);
+  const others = issues.slice(MAX_FAULTS).reduce((sum, issue) => sum + countOf(issue), 0);
+  return invalidRequest(faultsOf(listed), where, others);
+}
+
+function countOf(issue: z.core.$ZodIssue): number {
+  return issue.code === 'unrecognized_keys' ? issue.keys.length : 1;
+}
+
+/**
+ * Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. `others`
+ * are faults that the list does not have.
+ */
+export function invalidRequest(faults: readonly Fault[], where = 'The request', others = 0): GatehouseError {
+  const count = faults.length + others;
   const shown = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
-  const more = faults.length > 5 ? [`(and ${faults.length - 5} more)`] : [];
+  const more = count > 5 ? [`(and ${count - 5} more)`] : [];
   const listed = [...shown, ...more].reduce(
     (text, one) => `${text}${/[?(]$/.test(text) || one.startsWith('(') ? '' : ';'} ${one}`,
   );
@@ -215,7 +235,7 @@ export function invalidRequest(faults: Fault[], where = 'The request'): Gatehous
   return new GatehouseError('invalid_request', `${where} is invalid. ${listed}${end}`, {
     details: {
       faults: faults.slice(0, MAX_FAULTS),
-      ...(faults.length > MAX_FAULTS ? { moreFaults: faults.length - MAX_FAULTS } : {}),
+      ...(count > MAX_FAULTS ? { moreFaults: count - MAX_FAULTS } : {}),
     },
   });
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatehouseError } from './errors.ts';
+import { assertJsonBounds } from './json-bounds.ts';
 import { isJsonObject, MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
 
 export const MIB = 1024 * 1024;
@@ -117,10 +118,11 @@ export async function* streamBytes(req: IncomingMessage, maxBytes: number): Asyn
 }
 
 /**
- * Parses JSON of a request body.
+ * Parses JSON of a request body, after its values are counted. `free`: no schema names its members.
  * @throws GatehouseError `invalid_request` that names the fault.
  */
-export function jsonFromBody(text: string): Json {
+export function jsonFromBody(text: string, options: { free?: boolean } = {}): Json {
+  assertJsonBounds(text, options);
   const value = parsedBody(text);
   // Databases store another character instead of half a pair, so it is refused before it is stored.
   if (HALF_ESCAPE.test(text) && !isWellFormed(value)) {
@@ -159,6 +161,32 @@ function withoutExcerpt(message: string): string {
   return message.replace(/,? (\.\.\.)?".*$/s, '');
 }
 
+/** A longer rest of a body is not read. */
+const MAX_DISCARDED_BYTES = 32 * MIB;
+const DISCARD_MS = 5000;
+
+/**
+ * Reads and drops the rest of a body, before an answer that closes the connection. A client that still writes would get a
+ * reset connection instead of the answer. Ends after 5 s or 32 MiB.
+ */
+export async function discardRest(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return;
+  await new Promise<void>((resolve) => {
+    let left = MAX_DISCARDED_BYTES;
+    const timer = setTimeout(resolve, DISCARD_MS);
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    req.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) end();
+    });
+    req.on('end', end);
+    req.on('close', end);
+  });
+}
+
 function broken(): GatehouseError {
   return new GatehouseError('invalid_request', 'The request body ended before its length.');
 }
@@ -170,7 +198,7 @@ function noRoom(): GatehouseError {
 }
 
 function tooLarge(maxBytes: number): GatehouseError {
-  const size = maxBytes >= MIB ? `${maxBytes / MIB} MiB` : `${maxBytes} bytes`;
+  const size = maxBytes >= MIB ? `${maxBytes / MIB} MiB` : `${maxBytes / 1024} KiB`;
   return new GatehouseError('payload_too_large', `The body is larger than ${size}.`, {
     headers: { Connection: 'close' },
   });

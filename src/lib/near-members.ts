@@ -69,9 +69,7 @@ function isPlain(value: unknown): boolean {
 
 /** Returns the rule for a missing value, or one of another type than `expected`, a type of zod. */
 export function typeRule(expected: string, given: unknown): string {
-  return given === undefined
-    ? 'is required'
-    : `must be ${TYPES[expected] ?? expected}${inType(expected, given)}`;
+  return given === undefined ? 'is required' : `must be ${typeName(expected)}${inType(expected, given)}`;
 }
 
 const TYPES: { [expected: string]: string } = {
@@ -83,6 +81,31 @@ const TYPES: { [expected: string]: string } = {
   number: 'a number',
   boolean: 'true or false',
 };
+
+/** A bound that a value breaks, as zod reports it. */
+export interface Bound {
+  origin: string;
+  minimum?: number | bigint;
+  maximum?: number | bigint;
+}
+
+/** Returns the rule for a value beyond a bound: `must be at least 2 items`. */
+export function boundRule({ origin, minimum, maximum }: Bound): string {
+  return minimum === undefined
+    ? `must be at most ${amount(maximum ?? 0, origin)}`
+    : `must be at least ${amount(minimum, origin)}`;
+}
+
+/** Returns a bound with its unit: `1 character`, `20 items`, `10`. */
+function amount(bound: number | bigint, origin: string): string {
+  const unit = origin === 'string' ? ' character' : origin === 'array' ? ' item' : '';
+  return `${bound}${unit}${unit === '' || bound === 1 ? '' : 's'}`;
+}
+
+/** Returns the name of a type of zod in a fault: `a list`. */
+export function typeName(expected: string): string {
+  return TYPES[expected] ?? expected;
+}
 
 /** Returns how to write a value in the type that a schema expects; empty where that is not certain. */
 export function inType(expected: unknown, given: unknown): string {

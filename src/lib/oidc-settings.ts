@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from './addresses.ts';
 import { faultsOf } from './errors.ts';
-import { FOR_FAULTS } from './for-faults.ts';
+import { forFaults } from './for-faults.ts';
 import { Secret } from './secret.ts';
 
 /** The roles of people in the console, from the least rights to the most. */
@@ -49,7 +49,7 @@ export function readOidcSettings(json: string): OidcSettings {
       'is not JSON; write {"issuer":…,"clientId":…,"clientSecret":…,"roleClaim":…,"roles":{"viewer":…,"operator":…,"owner":…}}',
     );
   }
-  const parsed = oidcSettings.safeParse(value, FOR_FAULTS);
+  const parsed = oidcSettings.safeParse(value, forFaults());
   if (!parsed.success)
     throw new Error(
       faultsOf(parsed.error.issues)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sourceScope } from '../connectors/event-scopes.ts';
 import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
-import { FOR_FAULTS } from '../lib/for-faults.ts';
+import { forFaults } from '../lib/for-faults.ts';
 import type { Json } from '../lib/json.ts';
 
 /** Limit of a definition, in bytes. */
@@ -154,11 +154,12 @@ export function readDefinition(value: Json): Definition {
       { field: '(whole)', rule: `must be at most ${MAX_DEFINITION_BYTES} bytes, is ${bytes}` },
     ]);
   }
-  const read = outline.safeParse(value, FOR_FAULTS);
+  const options = forFaults();
+  const read = outline.safeParse(value, options);
   const faults = read.success ? [] : faultsOf(read.error.issues);
   const steps: Step[] = [];
   for (const [position, step] of (read.data?.steps ?? []).entries()) {
-    const parsed = schemaOf(step).safeParse(step, FOR_FAULTS);
+    const parsed = schemaOf(step).safeParse(step, options);
     if (parsed.success) steps.push(parsed.data);
     else faults.push(...faultsOf(parsed.error.issues, `steps.${position}`));
   }

@@ -64,12 +64,47 @@ describe('a route without a body', () => {
 });
 
 test('at most fifty faults are listed, with the number of the others', async () => {
-  const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`unknown_${at}`, at]));
+  const body = Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`unknown_${at}`, at]));
   const answer = await service.call('POST', '/users', { body: { username: 'eve', ...body } });
   expect(answer.status).toBe(400);
   const { details } = isJsonObject(answer.body) ? answer.body : {};
-  expect(details).toMatchObject({ faults: { length: 50 }, moreFaults: 19_950 });
+  expect(details).toMatchObject({ faults: { length: 50 }, moreFaults: 850 });
   expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
+});
+
+describe('a body is refused before it is parsed', () => {
+  const named = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`member_${at}`, at]));
+
+  test('with an object of more than 1,000 members', async () => {
+    const answer = await service.call('POST', '/users', { body: { username: 'eve', ...named(1000) } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: 'The body has an object of more than 1,000 members. Send it in parts.' },
+    });
+  });
+
+  test('with more than 20,000 values where a schema names the members', async () => {
+    const answer = await service.call('POST', '/api/servers', {
+      body: { name: 'wide', tools: Array.from({ length: 20_000 }, () => ({})) },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.text('error')).toMatch(/^The body holds more than 20,000 values outside/);
+  });
+
+  test('with more than 200,000 values in all', async () => {
+    const answer = await service.call('POST', '/connectors/sandbox/actions/list_customers/execute', {
+      body: { input: { list: Array.from({ length: 200_000 }, () => 0) } },
+      headers: { 'x-svc-userid': userId },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.text('error')).toMatch(/^The body holds more than 200,000 values\./);
+  });
+});
+
+test('the metadata of a user may have more than 1,000 members', async () => {
+  const metadata = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`m${at}`, '"\\[{,']));
+  expect((await service.call('PUT', `/users/${userId}`, { body: { metadata } })).status).toBe(200);
 });
 
 test('a fault quotes only the start of a long name', async () => {

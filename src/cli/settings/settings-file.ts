@@ -6,7 +6,7 @@ import type { LineOf } from '../../connectors/lines.ts';
 import { parseYaml } from '../../connectors/parse.ts';
 import { readDefinition as readConnector } from '../../custom/custom-definition.ts';
 import { faultsOf, GatehouseError, thrownMessage, type Fault } from '../../lib/errors.ts';
-import { FOR_FAULTS } from '../../lib/for-faults.ts';
+import { forFaults } from '../../lib/for-faults.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
 import { readDefinition as readWorkflow } from '../../workflows/workflow-definition.ts';
@@ -31,7 +31,7 @@ export function readSettingsFile(path: string): SettingsFile {
   if ('faults' in read) throw new CommandError(read.faults.map(faultLine).join('\n'));
   const { value, lineOf } = read;
   const faulty = (faults: readonly Fault[]) => errorOf(faults, { name, lineOf });
-  const parsed = settingsFormat.safeParse(value, FOR_FAULTS);
+  const parsed = settingsFormat.safeParse(value, forFaults());
   if (!parsed.success) throw faulty(faultsOf(parsed.error.issues));
   const faults = meaningFaults(parsed.data);
   if (faults.length > 0) throw faulty(faults);

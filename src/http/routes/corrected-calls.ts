@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_CALLS } from '../../actions/batch.ts';
 import {
   idsFor,
   movedInside,
@@ -59,7 +60,8 @@ export function batchCorrection(body: z.ZodObject, call: z.ZodObject) {
   return (context: Context, given: Uncorrected) => {
     const naming = namingOf(context, given);
     const shaped = read(naming, given.body);
-    if (!isJsonObject(shaped) || !Array.isArray(shaped['calls']))
+    // The schema refuses a longer list.
+    if (!isJsonObject(shaped) || !Array.isArray(shaped['calls']) || shaped['calls'].length > MAX_CALLS)
       return { params: given.params, body: shaped };
     const calls = shaped['calls'].map((one, index): Json => {
       const at = `calls.${index}.`;

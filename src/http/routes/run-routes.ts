@@ -258,7 +258,7 @@ function bodyOf(raw: Buffer, contentType: string): Json {
   const text = raw.toString('utf8');
   if (/^application\/x-www-form-urlencoded/i.test(contentType))
     return toJson(Object.fromEntries(new URLSearchParams(text)));
-  return text.trim() === '' ? null : jsonFromBody(text);
+  return text.trim() === '' ? null : jsonFromBody(text, { free: true });
 }
 
 function toJson(value: object): JsonObject {

@@ -1,27 +1,30 @@
 import type { IncomingMessage } from 'node:http';
-import type { z } from 'zod';
-import { faultsOf, GatehouseError, invalidRequest } from '../../lib/errors.ts';
-import { FOR_FAULTS } from '../../lib/for-faults.ts';
+import { z } from 'zod';
+import { GatehouseError, invalidValue } from '../../lib/errors.ts';
+import { forFaults } from '../../lib/for-faults.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, MIB, readBytes } from '../../lib/http-body.ts';
+import { jsonFromBody, readBytes } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 
-const BODY_BYTES = MIB;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The body of a route with `largeBody`, and the limit for this caller. */
 export type LargeBody = { maxBytes: number; body: unknown };
 
 /**
- * Returns the parsed body. `correct` changes it before it is checked.
+ * Returns the parsed body, of at most `maxBytes`. `correct` changes it before it is checked.
  * @throws GatehouseError `unsupported_media_type`, `invalid_request`, those of readBytes().
  */
 export async function readJson(
   schema: z.ZodType,
   req: IncomingMessage,
-  { large, correct }: { large: LargeBody | undefined; correct(body: Json): Json },
+  {
+    maxBytes,
+    large,
+    correct,
+  }: { maxBytes: number; large: LargeBody | undefined; correct(body: Json): Json },
 ): Promise<{ body: unknown; largeBody: Buffer | undefined }> {
-  const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? BODY_BYTES) : NO_BYTES;
+  const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? maxBytes) : NO_BYTES;
   if (bytes.length === 0) {
     if (schema.safeParse(undefined).success)
       return { body: parse(schema, undefined, 'The body'), largeBody: undefined };
@@ -34,8 +37,9 @@ export async function readJson(
       `The Content-Type is ${type.slice(0, 80)}. Send the body as application/json.`,
     );
   }
-  if (large && bytes.length > BODY_BYTES) return { body: large.body, largeBody: bytes };
-  const body = jsonFromBody(bytes.toString('utf8'));
+  if (large && bytes.length > maxBytes) return { body: large.body, largeBody: bytes };
+  // A record of any members is a custom schema (shapes.ts).
+  const body = jsonFromBody(bytes.toString('utf8'), { free: schema instanceof z.ZodCustom });
   return { body: parse(schema, correct(body), 'The body'), largeBody: undefined };
 }
 
@@ -46,9 +50,9 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 /** Returns the parsed value. @throws GatehouseError `invalid_request` that lists each fault by field. */
 export function parse(schema: z.ZodType, value: unknown, where: string): unknown {
-  const parsed = schema.safeParse(value, FOR_FAULTS);
+  const parsed = schema.safeParse(value, forFaults());
   if (parsed.success) return parsed.data;
-  throw invalidRequest(faultsOf(parsed.error.issues), where);
+  throw invalidValue(parsed.error.issues, where);
 }
 
 /**
@@ -56,10 +60,14 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
  * one would be ignored silently.
  */
 export function queryValues(query: URLSearchParams): Record<string, string | string[]> {
+  const byName = new Map<string, string[]>();
+  // getAll() for each name would walk the whole query for each of them.
+  for (const [name, value] of query) {
+    const values = byName.get(name);
+    if (values) values.push(value);
+    else byName.set(name, [value]);
+  }
   return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const values = query.getAll(name);
-      return [name, values.length === 1 ? (values[0] ?? '') : values];
-    }),
+    [...byName].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]),
   );
 }

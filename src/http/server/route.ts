@@ -11,12 +11,14 @@ import { consoleCaller, consoleToken } from './console-cookie.ts';
 import type { Correction } from '../../lib/correction.ts';
 import { GatehouseError, withDetails, type ErrorCode } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
+import { MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Environment } from '../../store/environments.ts';
 
 const API_VERSIONS = ['2025-09'];
 const MAX_TARGET = 500;
+/** Longest body of a request without a credential, where the route does not read it itself. */
+export const ANONYMOUS_BODY_BYTES = 16 * 1024;
 
 /** The checked input of a handler. */
 export interface RouteInput<Params, Query, Body> {
@@ -212,7 +214,11 @@ export function defineRoute<
         };
         const { body, largeBody } = spec.rawBody
           ? NO_INPUT
-          : await readJson(bodyShape, request.req, { large: largeBodyOf(spec.largeBody, caller), correct });
+          : await readJson(bodyShape, request.req, {
+              maxBytes: caller === NO_CALLER ? ANONYMOUS_BODY_BYTES : MIB,
+              large: largeBodyOf(spec.largeBody, caller),
+              correct,
+            });
         const userId = await resolveUser(context, request.req, { caller, rule: spec.user });
         // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {

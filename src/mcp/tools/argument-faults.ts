@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
-import type { Fault } from '../../lib/errors.ts';
-import { meantMember, oneOf, typeRule } from '../../lib/near-members.ts';
+import { MAX_FAULTS, type Fault } from '../../lib/errors.ts';
+import { boundRule, meantMember, oneOf, typeRule } from '../../lib/near-members.ts';
 
 /** The arguments of a call, and the schema of its tool. */
 interface Call {
@@ -12,14 +12,18 @@ interface Call {
 
 /**
  * Returns the faults of arguments in the same words as faults of action parameters, with suggestions for unknown names.
- * A value of a wrong type gets no other faults.
+ * A value of a wrong type gets no other faults. Faults beyond the first 50 are not looked for.
  */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], call: Call): Fault[] {
   const at = ({ path }: z.core.$ZodIssue) => path.join('.');
   const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(at));
-  return issues
-    .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(at(issue)))
-    .flatMap((issue) => faultsOfIssue(issue, call));
+  const faults: Fault[] = [];
+  for (const issue of issues) {
+    if (faults.length >= MAX_FAULTS) break;
+    if (issue.code !== 'invalid_type' && mistyped.has(at(issue))) continue;
+    faults.push(...faultsOfIssue(issue, call));
+  }
+  return faults;
 }
 
 function faultsOfIssue(issue: z.core.$ZodIssue, { args, schema }: Call): Fault[] {
@@ -28,7 +32,7 @@ function faultsOfIssue(issue: z.core.$ZodIssue, { args, schema }: Call): Fault[]
   if (issue.code === 'unrecognized_keys') {
     const { properties, required } = schemaAt(schema, path);
     const members = { properties: asSchema(properties), required: Array.isArray(required) ? required : [] };
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
       field: [...path, key].join('.'),
       rule: `is not a known argument${meantMember(key, given, members)}`,
     }));
@@ -45,18 +49,11 @@ function ruleOf(issue: z.core.$ZodIssue, given: unknown): string {
     case 'invalid_type':
       return typeRule(issue.expected, given);
     case 'too_small':
-      return `must be at least ${amount(issue.minimum, issue.origin)}`;
     case 'too_big':
-      return `must be at most ${amount(issue.maximum, issue.origin)}`;
+      return boundRule(issue);
     case 'invalid_value':
       return oneOf(issue.values, given);
     default:
       return issue.message;
   }
-}
-
-/** Returns a bound with its unit: `1 character`, `20 items`, `10`. */
-function amount(bound: number | bigint, origin: string): string {
-  const unit = origin === 'string' ? ' character' : origin === 'array' ? ' item' : '';
-  return `${bound}${unit}${unit === '' || bound === 1 ? '' : 's'}`;
 }

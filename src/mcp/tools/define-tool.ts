@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
-import { invalidRequest, withDetails } from '../../lib/errors.ts';
+import { invalidRequest, withDetails, type GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { hasManyNamed } from '../../lib/json-bounds.ts';
 import { memoByObject } from '../../lib/memo.ts';
 import { faultsOf } from './argument-faults.ts';
 import { readArguments } from './action-call.ts';
@@ -11,6 +12,9 @@ import { readySchemas } from './ready-schemas.ts';
 import type { Sizing } from './sizing.ts';
 import { sparseHints, type Hints, type ToolDefinition } from './tool-definition.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
+
+/** Number of faults that propose names, because each proposal may walk all visible actions. */
+const MAX_PROPOSED = 5;
 
 /** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */
 export function tool<S extends z.ZodType>(spec: {
@@ -46,10 +50,13 @@ export function tool<S extends z.ZodType>(spec: {
     view: spec.view,
     continues: spec.continues,
     async run(scope, given) {
+      // Before the schema, which would describe a fault of each value.
+      if (hasManyNamed(given)) throw tooManyArguments(spec.name);
       let args = given;
       let parsed = spec.input.safeParse(args);
       if (!parsed.success) {
         args = readArguments(scope, given);
+        if (hasManyNamed(args)) throw tooManyArguments(spec.name);
         if (isJsonObject(args)) {
           const read = forgiven(schemaOf(spec), args);
           scope.corrections.push(...read.corrections);
@@ -64,15 +71,20 @@ export function tool<S extends z.ZodType>(spec: {
       const inputSchema = schemaOf(spec);
       const faults = faultsOf(parsed.error.issues, { args, schema: inputSchema });
       const objects = isJsonObject(args) ? args : {};
-      const proposed = faults.map(({ field, rule }) => ({
+      const proposed = faults.map(({ field, rule }, at) => ({
         field,
-        rule: `${rule}${spec.propose?.(scope, objects, field) ?? ''}`,
+        rule: at < MAX_PROPOSED ? `${rule}${spec.propose?.(scope, objects, field) ?? ''}` : rule,
       }));
       throw withDetails(invalidRequest(proposed, `The call of ${spec.name}`), {
         inputSchema: spec.schemaFor?.(scope, objects, inputSchema) ?? inputSchema,
       });
     },
   };
+}
+
+function tooManyArguments(name: string): GatehouseError {
+  const rule = 'holds more members or values than the tool takes';
+  return invalidRequest([{ field: '(whole)', rule }], `The call of ${name}`);
 }
 
 /** Returns the JSON Schema of a tool's input. It is computed at its first use, because a start needs few of them. */

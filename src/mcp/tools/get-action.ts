@@ -9,6 +9,9 @@ import { tool } from './define-tool.ts';
 import { proposeActions } from './proposals.ts';
 import { namingOf, visibleAction } from './visible-names.ts';
 
+/** The most actions of one call. */
+const MAX_ACTIONS = 5;
+
 export const getActionTool = tool({
   name: 'get_action_svc',
   title: 'Read actions',
@@ -17,14 +20,16 @@ export const getActionTool = tool({
     actions: z
       .array(z.strictObject({ connectorId: z.string(), actionId: z.string() }))
       .min(1)
-      .max(5),
+      .max(MAX_ACTIONS),
     types: z.boolean().optional().describe('Adds a TypeScript declaration of each.'),
   }),
   hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   repair(scope, { actions, ...rest }) {
-    const named = Array.isArray(actions)
-      ? actions.map((one, at) => withIds(namingOf(scope), one, `actions.${at}.`))
-      : actions;
+    // The schema refuses a longer list.
+    const named =
+      Array.isArray(actions) && actions.length <= MAX_ACTIONS
+        ? actions.map((one, at) => withIds(namingOf(scope), one, `actions.${at}.`))
+        : actions;
     return { ...rest, ...(named === undefined ? {} : { actions: named }) };
   },
   propose: proposeActions,

@@ -80,9 +80,11 @@ export const executeBatch = tool({
   hints: RUNS,
   thirdParty: true,
   repair(scope, { calls, ...rest }) {
-    const read = Array.isArray(calls)
-      ? calls.map((one, at) => repairedCall(scope, one, `calls.${at}.`))
-      : calls;
+    // The schema refuses a longer list.
+    const read =
+      Array.isArray(calls) && calls.length <= MAX_CALLS
+        ? calls.map((one, at) => repairedCall(scope, one, `calls.${at}.`))
+        : calls;
     return { ...rest, ...(read === undefined ? {} : { calls: read }) };
   },
   propose: proposeIds,

@@ -30,6 +30,8 @@ the OpenAPI document, which a running service has at \`/openapi.json\`.
 | \`x-svc-userid\` | the user on whose behalf a key calls |
 | \`Idempotency-Key\` | makes the repetition of a call safe; see [Actions](api/actions.md) |
 | Bodies | JSON with \`Content-Type: application/json\`, 1 MiB at most unless the operation says otherwise |
+| Values | 200,000 in a body, of which 20,000 outside of \`input\`, \`parameters\`, \`arguments\`, \`metadata\`, \`data\`, \`definition\` and \`openapi\`; there an object has at most 1,000 members |
+| Without a credential | 16 KiB, and 30 faulty requests a minute for an address |
 
 The examples take their values from variables:
 
