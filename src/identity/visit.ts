@@ -101,13 +101,20 @@ export function countRequest(
   httpDuration.observe((performance.now() - startedAt) / SECOND, route, method);
 }
 
-/** Counts a 401 by address. Returns the error to answer: 429 for an address that was refused too often. */
+/** Refusals of a body or query. Without a credential they count, because each costs a parse. */
+const FAULTY: ReadonlySet<number> = new Set([400, 413, 415]);
+
+/**
+ * Counts a 401 by address, and a faulty request that has no credential (`anonymous`). Returns the error to answer: 429
+ * for an address that was refused too often.
+ */
 export async function countRefusal(
   { limits, config }: Pick<Context, 'limits' | 'config'>,
-  req: IncomingMessage,
+  { req, anonymous = false }: { req: IncomingMessage; anonymous?: boolean },
   thrown: unknown,
 ): Promise<unknown> {
-  if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
+  if (!(thrown instanceof GatehouseError)) return thrown;
+  if (thrown.status !== 401 && !(anonymous && FAULTY.has(thrown.status))) return thrown;
   const address = clientAddress(req, config.trustedProxies);
   try {
     await limits.assertNotBlocked(address);

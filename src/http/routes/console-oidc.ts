@@ -114,7 +114,7 @@ async function signIn(context: Context, found: SignedInPerson, requestId: string
 /** Counts a refused sign-in as other refusals are. @throws GatehouseError `rate_limited` */
 async function assertNotTooMany(context: Context, request: IncomingMessage): Promise<void> {
   const refusal = new GatehouseError('unauthorized', 'The sign-in was refused.');
-  const counted = await countRefusal(context, request, refusal);
+  const counted = await countRefusal(context, { req: request }, refusal);
   if (counted !== refusal) throw counted;
 }
 

@@ -18,9 +18,10 @@ import {
 } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
 import { errorHandler } from '../../lib/express-errors.ts';
+import { discardRest } from '../../lib/http-body.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
-import type { Reply, Route } from './route.ts';
+import type { Reply, Route, RouteFacts } from './route.ts';
 
 /** Headers of an answer that pages of other origins may read. */
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
@@ -154,10 +155,22 @@ async function answer(
       });
       await sendReply(context, res, reply);
     } catch (error) {
-      sendError(context, { res, visit }, await countRefusal(context, req, error));
+      const refusal = await countRefusal(context, { req, anonymous: isAnonymous(route.spec, req) }, error);
+      if (refusal instanceof GatehouseError && refusal.headers['Connection'] === 'close')
+        await discardRest(req);
+      sendError(context, { res, visit }, refusal);
     }
   });
   logRequest(req, res, visit);
+}
+
+/**
+ * Returns whether a request needs no credential. The address of a webhook or call trigger holds one, and its sender
+ * repeats it.
+ */
+function isAnonymous({ auth, rawBody }: RouteFacts, { headers }: Request): boolean {
+  if (auth === 'jwt_or_browser') return headers.authorization === undefined;
+  return auth === 'none' && rawBody === undefined;
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };

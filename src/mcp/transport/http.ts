@@ -10,7 +10,7 @@ import {
 } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
+import { discardRest, jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
 import type { Authentication, Grant } from '../tools/grant.ts';
@@ -77,7 +77,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
         try {
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
-          answerFault(context, visit, await countRefusal(context, req, thrown));
+          const refusal = await countRefusal(context, { req }, thrown);
+          await discardRest(req);
+          answerFault(context, visit, refusal);
         }
       });
       logRequest(req, res, visit);
