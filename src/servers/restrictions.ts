@@ -3,6 +3,7 @@ import type { Action } from '../connectors/catalog.ts';
 import type { Effect } from '../connectors/effects.ts';
 import { RAW_ACTION } from '../connectors/raw-action.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
+import { memoByObject } from '../lib/memo.ts';
 import { compileActions } from './name-patterns.ts';
 
 const MAX_STARS = 4;
@@ -83,8 +84,9 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     firstDenial((set) => set.connectors.check(connectorId));
   const named = (connectorId: string, actionId: string): string | undefined =>
     connector(connectorId) ?? firstDenial((set) => set.actions.check(connectorId, actionId));
+  const rawDenial = rawRule(own, ofEnvironment);
   const raw = (connectorId: string): string | undefined =>
-    named(connectorId, RAW_ACTION) ?? rawDenial(connectorId, own, ofEnvironment);
+    named(connectorId, RAW_ACTION) ?? rawDenial(connectorId);
   const effect = (of: Effect): string | undefined => firstDenial((set) => set.effects.check(of));
   const everyEffect = (effects: readonly Effect[]): string | undefined => {
     let rule: string | undefined;
@@ -95,31 +97,43 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
     return rule;
   };
 
+  // Every listing, search and call of every user asks about the same actions.
+  const ofAction = memoByObject((one: Action) => ({
+    rule:
+      (one.actionId === RAW_ACTION ? raw(one.connectorId) : named(one.connectorId, one.actionId)) ??
+      everyEffect(one.effects),
+  }));
+
   return {
     active: sets.some(denies),
     connector,
     named,
     raw,
     effect,
-    action: (one) =>
-      (one.actionId === RAW_ACTION ? raw(one.connectorId) : named(one.connectorId, one.actionId)) ??
-      everyEffect(one.effects),
+    action: (one) => ofAction(one).rule,
     confirms: (of) => firstDenial((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
     user: (userId) => firstDenial((set) => set.users.check(userId)),
   };
 }
 
 /**
- * Returns the rule against the raw call of a connector: an allowlist must name it exactly. That of the environment
- * must do so too where it restricts actions.
+ * Returns a function with the rule against the raw call of a connector: an allowlist must name it exactly. That of the
+ * environment must do so too where it restricts actions.
  */
-function rawDenial(connectorId: string, own: Restrictions, ofEnvironment: Restrictions): string | undefined {
-  const entry = `${connectorId}.${RAW_ACTION}`;
-  const names = ({ actions: { mode: given, allowedActions = [], blockedActions = [] } = {} }: Restrictions) =>
-    given !== 'blocklist' && blockedActions.length === 0 && allowedActions.includes(entry);
-  if (!names(own)) return 'actions.allowedActions';
+function rawRule(
+  own: Restrictions,
+  ofEnvironment: Restrictions,
+): (connectorId: string) => string | undefined {
+  const named = ({ actions: { mode: given, allowedActions = [], blockedActions = [] } = {} }: Restrictions) =>
+    new Set(given !== 'blocklist' && blockedActions.length === 0 ? allowedActions : []);
+  const ofOwn = named(own);
   const isFree = !rulesOf('', { actions: ofEnvironment.actions }).actions.denies;
-  return isFree || names(ofEnvironment) ? undefined : 'userServerRestrictions.actions.allowedActions';
+  const ofOthers = named(ofEnvironment);
+  return (connectorId) => {
+    const entry = `${connectorId}.${RAW_ACTION}`;
+    if (!ofOwn.has(entry)) return 'actions.allowedActions';
+    return isFree || ofOthers.has(entry) ? undefined : 'userServerRestrictions.actions.allowedActions';
+  };
 }
 
 /** Returns whether any rule of a server can deny something. */
