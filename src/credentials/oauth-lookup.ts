@@ -1,6 +1,7 @@
 import { SANDBOX_ID } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { MIB } from '../lib/http-body.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { mapValue } from '../upstream/expression.ts';
@@ -31,6 +32,7 @@ export async function lookUp(
     url: filledAddress(grant, lookup.url).href,
     headers: { accept: 'application/json', 'user-agent': 'Gatehouse/0.1', ...Object.fromEntries(headers) },
     timeoutMs: TOKEN_TIMEOUT_MS,
+    maxBytes: MIB,
     allowSandbox: connector.connectorId === SANDBOX_ID,
     ...(signal ? { signal } : {}),
   };

@@ -5,7 +5,7 @@ export const LARGE_BODY_BYTES = 256 * 1024;
 export interface BodyPlace extends Disposable {
   /**
    * Takes a place. Returns true when reading may continue at once; otherwise `resume` is called later. Further calls
-   * change nothing.
+   * change nothing. A body whose place was disposed is not held in memory, so it may always continue.
    */
   take(resume: () => void): boolean;
 }
@@ -86,7 +86,7 @@ class Place implements BodyPlace {
   }
 
   take(resume: () => void): boolean {
-    if (this.#state !== 'small') return this.#state === 'held';
+    if (this.#state !== 'small') return this.#state !== 'waiting';
     if (this.#places.hold(this.owner)) {
       this.#state = 'held';
       return true;

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { GatehouseError } from './errors.ts';
+import { LARGE_BODY_BYTES, type BodyPlace } from './large-bodies.ts';
 
 const gunzip = promisify(zlib.gunzip);
 const inflate = promisify(zlib.inflate);
@@ -26,17 +27,50 @@ export async function unpacked(
   }
 }
 
-/** Yields the body as it arrives, decompressed, up to `maxBytes` in total. `translate` turns errors into ours. */
+/**
+ * Yields the body as it arrives, decompressed, up to `maxBytes` in total. A large one waits unread for its place, until
+ * `ended`. `translate` turns errors into ours.
+ */
 export async function* decoderOf(
   body: Readable,
   encoding: string | string[] | undefined,
-  { maxBytes, translate }: { maxBytes: number; translate: (error: unknown) => Error },
+  {
+    maxBytes,
+    translate,
+    place,
+    ended,
+  }: {
+    maxBytes: number;
+    translate: (error: unknown) => Error;
+    place: BodyPlace | undefined;
+    ended: AbortSignal;
+  },
 ): AsyncIterable<Buffer> {
   try {
-    yield* capped(decompressed(body, encoding), maxBytes);
+    let size = 0;
+    for await (const bytes of capped(decompressed(body, encoding), maxBytes)) {
+      size += bytes.length;
+      if (place && size > LARGE_BODY_BYTES) await taken(place, ended);
+      yield bytes;
+    }
   } catch (error) {
     throw translate(error);
   }
+}
+
+/** Waits for a place. Rejects when the exchange ends before. */
+async function taken(place: BodyPlace, ended: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const end = () =>
+      reject(ended.reason instanceof Error ? ended.reason : new Error('The exchange was ended.'));
+    const begin = () => {
+      ended.removeEventListener('abort', end);
+      resolve();
+    };
+    ended.addEventListener('abort', end);
+    if (ended.aborted) end();
+    else if (place.take(begin)) begin();
+  });
 }
 
 /** Counts the decompressed bytes, so that a small body that unpacks to a large one ends early. */

@@ -200,7 +200,12 @@ async function openStream(
     return {
       status: statusCode,
       headers: flat(headers),
-      body: decoderOf(body, encodingOf(request, statusCode, headers), { maxBytes: most, translate }),
+      body: decoderOf(body, encodingOf(request, statusCode, headers), {
+        maxBytes: most,
+        translate,
+        place: request.place,
+        ended,
+      }),
     };
   } catch (error) {
     throw translate(error);

@@ -175,7 +175,7 @@ async function sendOnce(
       const { secrets } = built;
       return { status, headers, ...(await readEvents(body, call, { secrets, pause })), secrets };
     }
-    return toAnswer(call, built, { answer: { status, headers, body: await collected(body) }, pause });
+    return await toAnswer(call, built, { answer: { status, headers, body: await collected(body) }, pause });
   }
   if (call.files && mayAnswerFile(call.action)) {
     const streamed = await context.outbound.stream({ ...request, maxBytes: call.files.maxBytes });
@@ -187,7 +187,7 @@ async function sendOnce(
       status,
       headers,
       secrets,
-      ...(await storedFile(call.files, { headers, content: body, secrets })),
+      ...(await storedFile(call.files, { headers, content: body, secrets, place })),
     };
   }
   // `await` keeps the place until the answer is parsed.

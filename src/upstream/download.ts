@@ -13,10 +13,13 @@ import type { UpstreamCall } from './upstream-call.ts';
  */
 export async function download(
   { outbound, throttle }: UpstreamContext,
-  { connector, credential, files, signal }: UpstreamCall,
+  call: UpstreamCall,
   { url, body, timeoutMs }: { url: string; body: 'json' | 'file'; timeoutMs: number },
 ): Promise<Json> {
+  const { connector, credential, files, signal } = call;
+  using place = throttle.place(call);
   const answer = await outbound.stream({
+    place,
     method: 'GET',
     url,
     headers: { accept: '*/*', 'user-agent': 'Gatehouse/0.1' },
@@ -39,7 +42,7 @@ export async function download(
   }
   const secrets = Object.values(credential?.values ?? {});
   if (body === 'file' && files) {
-    const stored = await storedFile(files, { headers, content: answer.body, secrets });
+    const stored = await storedFile(files, { headers, content: answer.body, secrets, place });
     return stored.body;
   }
   const bytes = await collected(answer.body);

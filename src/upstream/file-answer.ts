@@ -17,6 +17,8 @@ export interface ArrivingFile {
   content: AsyncIterable<Buffer>;
   /** Live secrets of the request, which no stored file may hold. */
   secrets: readonly Secret[];
+  /** The place of the content, which only a text in memory needs to its end. */
+  place: Disposable;
 }
 
 /** Media types that a raw call returns as a value. */
@@ -71,6 +73,7 @@ export async function storedFile(store: FileStore, file: ArrivingFile): Promise<
     const reflected = secretsIn(held, secrets);
     return { body: { mediaType, size: held.length, text: held.toString('utf8') }, reflected };
   }
+  file.place[Symbol.dispose]();
   const { fileId, size } = await store.save({
     content: withoutSecrets(joined(held, chunks), secrets),
     mediaType,

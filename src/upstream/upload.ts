@@ -1,11 +1,13 @@
 import type { UploadStep } from '../connectors/steps-format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { parseJson, type Json } from '../lib/json.ts';
+import type { Json } from '../lib/json.ts';
+import type { BodyPlace } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { backoff, fullJitter } from '../runtime/backoff.ts';
 import type { UpstreamContext } from './call.ts';
 import type { SentFile } from './file-store.ts';
+import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { valuesOf } from './request.ts';
 import type { UpstreamCall } from './upstream-call.ts';
@@ -49,19 +51,20 @@ export async function upload(
     throw refused(call, `named ${addresses.length} addresses for ${count} parts`);
   }
   const parts: Json[] = [];
+  using place = context.throttle.place(call);
   let last: OutboundAnswer | undefined;
   for (let from = 0; last === undefined || from < size;) {
     const url = addresses[Array.isArray(address) ? parts.length : 0];
     assertOrigin(call, content.step.origins, url);
     const part = { from, to: Math.min(size, from + bytes) };
-    last = await sendPart(context, call, { ...content, url, part, isRange: !Array.isArray(address) });
+    last = await sendPart(context, call, { ...content, place, url, part, isRange: !Array.isArray(address) });
     const next = endOf(last, part);
     if (next <= from && size > 0) throw refused(call, 'took no part of the file');
     const { etag } = last.headers;
     parts.push({ number: parts.length + 1, size: next - from, ...(etag === undefined ? {} : { etag }) });
     from = next;
   }
-  return { status: last.status, body: bodyOf(last), parts };
+  return { status: last.status, body: await bodyOf(context, last), parts };
 }
 
 /**
@@ -97,8 +100,9 @@ async function sendPart(
     deadline,
     url,
     part,
+    place,
     isRange,
-  }: Content & { url: string; part: Part; isRange: boolean },
+  }: Content & { url: string; part: Part; place: BodyPlace; isRange: boolean },
 ): Promise<OutboundAnswer> {
   const { from, to } = part;
   const headers: Record<string, string> = { 'user-agent': 'Gatehouse/0.1', 'content-type': file.mediaType };
@@ -107,6 +111,7 @@ async function sendPart(
     headers['content-range'] = `bytes ${from}-${to - 1}/${file.size}`;
   for (let tries = 1; ; tries++) {
     const answer = await context.outbound.request({
+      place,
       method: step.method,
       url,
       headers,
@@ -133,11 +138,11 @@ function endOf({ status, headers }: OutboundAnswer, { to }: Part): number {
   return last === undefined ? 0 : Math.min(to, Number(last) + 1);
 }
 
-function bodyOf({ body }: OutboundAnswer): Json {
+async function bodyOf({ throttle }: UpstreamContext, { body }: OutboundAnswer): Promise<Json> {
   const text = body.toString('utf8');
   if (text.trim() === '') return null;
   try {
-    return parseJson(text);
+    return await parseAnswer(body, throttle.pause);
   } catch {
     return text;
   }

@@ -145,6 +145,31 @@ describe('places for large answers', () => {
     expect(body.equals(LARGE)).toBe(true);
   });
 
+  test('a stream without a place waits, and ends by its own deadline', async () => {
+    const bodies = createLargeBodies({ most: 1, mostEach: 1 });
+    using taken = bodies.place('a');
+    taken.take(() => {});
+    using place = bodies.place('b');
+    const { body } = await outbound.stream({ method: 'GET', url: roomy.origin, timeoutMs: 200, place });
+    await expect(Array.fromAsync(body)).rejects.toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  test('a stream is read on when a place is freed', async () => {
+    const bodies = createLargeBodies({ most: 1, mostEach: 1 });
+    const taken = bodies.place('a');
+    taken.take(() => {});
+    using place = bodies.place('b');
+    const { body } = await outbound.stream({ method: 'GET', url: roomy.origin, place });
+    const chunks: Buffer[] = [];
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      // The next chunk passes the limit of small bodies.
+      if (chunks.length === 1) setImmediate(() => taken[Symbol.dispose]());
+    }
+    expect(Buffer.concat(chunks).equals(LARGE)).toBe(true);
+    expect(bodies.place('c').take(() => {})).toBe(false);
+  });
+
   test('one owner leaves places to others, and places are given in order', () => {
     const bodies = createLargeBodies({ most: 3, mostEach: 2 });
     const begun: string[] = [];
