@@ -104,17 +104,35 @@ export function countRequest(
 /** Refusals of a body or query. Without a credential they count, because each costs a parse. */
 const FAULTY: ReadonlySet<number> = new Set([400, 413, 415]);
 
+/** The facts of a request that decide whether its refusal counts. */
+interface Refused {
+  req: IncomingMessage;
+  /** Its route needs no credential. */
+  anonymous?: boolean;
+  /** Its route needs a credential, and it brings none. */
+  lacksCredential?: boolean;
+}
+
+/** Returns whether the headers of a request hold no key, JWT, token or session. */
+export function bringsNoCredential({ headers }: IncomingMessage): boolean {
+  return [headers.authorization, headers.cookie, headers['x-svc-user-token']].every(
+    (one) => one === undefined,
+  );
+}
+
 /**
- * Counts a 401 by address, and a faulty request that has no credential (`anonymous`). Returns the error to answer: 429
- * for an address that was refused too often.
+ * Counts a 401 by address, and a faulty request that has no credential (`anonymous`). A 401 without any credential does not
+ * count: MCP clients ask so how to sign in, and all users of a hosted client share its address. Returns the error to
+ * answer: 429 for an address that was refused too often.
  */
 export async function countRefusal(
   { limits, config }: Pick<Context, 'limits' | 'config'>,
-  { req, anonymous = false }: { req: IncomingMessage; anonymous?: boolean },
+  { req, anonymous = false, lacksCredential = false }: Refused,
   thrown: unknown,
 ): Promise<unknown> {
   if (!(thrown instanceof GatehouseError)) return thrown;
-  if (thrown.status !== 401 && !(anonymous && FAULTY.has(thrown.status))) return thrown;
+  const counts = thrown.status === 401 ? !lacksCredential : anonymous && FAULTY.has(thrown.status);
+  if (!counts) return thrown;
   const address = clientAddress(req, config.trustedProxies);
   try {
     await limits.assertNotBlocked(address);

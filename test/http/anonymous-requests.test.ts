@@ -43,6 +43,20 @@ describe('a request without a credential', () => {
     expect(known.status).toBe(200);
   });
 
+  test('is 401 at every count, and leaves the limit to wrong credentials', async () => {
+    await using _ = service;
+    const server = await service.call('POST', '/api/servers', { body: { name: 'any' } });
+    const mcp = `/mcp/${server.text('serverId')}`;
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    for (let count = 0; count <= LIMIT_PER_MINUTE; count++) {
+      expect((await send('POST', mcp, body)).status).toBe(401);
+      expect((await service.call('GET', '/api/servers', { bearer: null })).status).toBe(401);
+    }
+    for (let count = 0; count < LIMIT_PER_MINUTE; count++)
+      expect((await service.call('GET', '/api/servers', { bearer: 'wrong' })).status).toBe(401);
+    expect((await service.call('GET', '/api/servers', { bearer: 'wrong' })).status).toBe(429);
+  });
+
   test('at an address of webhooks counts against no limit', async () => {
     await using _ = service;
     for (let count = 0; count <= LIMIT_PER_MINUTE; count++)

@@ -7,6 +7,7 @@ import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import {
   answerInSpan,
+  bringsNoCredential,
   countRefusal,
   countRequest,
   createRequestLog,
@@ -155,7 +156,12 @@ async function answer(
       });
       await sendReply(context, res, reply);
     } catch (error) {
-      const refusal = await countRefusal(context, { req, anonymous: isAnonymous(route.spec, req) }, error);
+      const facts = {
+        req,
+        anonymous: isAnonymous(route.spec, req),
+        lacksCredential: route.spec.auth !== 'none' && bringsNoCredential(req),
+      };
+      const refusal = await countRefusal(context, facts, error);
       if (refusal instanceof GatehouseError && refusal.headers['Connection'] === 'close')
         await discardRest(req);
       sendError(context, { res, visit }, refusal);

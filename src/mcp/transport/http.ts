@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import {
   answerInSpan,
   assertHost,
+  bringsNoCredential,
   countRefusal,
   createRequestLog,
   openVisit,
@@ -77,7 +78,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
         try {
           await handleRequest(context, exchange, visit);
         } catch (thrown) {
-          const refusal = await countRefusal(context, { req }, thrown);
+          const { accessToken } = mcpPathOf(req.url ?? '') ?? {};
+          const lacksCredential = accessToken === undefined && bringsNoCredential(req);
+          const refusal = await countRefusal(context, { req, lacksCredential }, thrown);
           await discardRest(req);
           answerFault(context, visit, refusal);
         }
