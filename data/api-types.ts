@@ -1375,13 +1375,13 @@ export interface paths {
         };
         /**
          * Answer the address check of an app
-         * @description The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after the webhook is safe on disk. 503 asks the app to send it again.
+         * @description The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after the webhook is safe on disk. 503 asks the app to send it again. A genuine webhook whose body cannot be read is refused, and logged.
          */
         get: operations["checkHook"];
         put?: never;
         /**
          * Receive a webhook of an app
-         * @description The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after the webhook is safe on disk. 503 asks the app to send it again.
+         * @description The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after the webhook is safe on disk. 503 asks the app to send it again. A genuine webhook whose body cannot be read is refused, and logged.
          */
         post: operations["receiveHook"];
         delete?: never;

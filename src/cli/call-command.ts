@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { fileText } from '../lib/body-text.ts';
 import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { writtenOut } from '../lib/hidden-characters.ts';
 import { thrownMessage } from '../lib/errors.ts';
@@ -47,9 +48,9 @@ export async function inputOf({
 }: Pick<CallOptions, 'input' | 'inputFile'>): Promise<JsonObject> {
   if (input !== undefined) return objectOf(input, '--input');
   if (inputFile === undefined) return {};
-  if (inputFile === '-') return objectOf(await text(process.stdin), 'standard input');
+  if (inputFile === '-') return objectOf(fileText(await buffer(process.stdin)), 'standard input');
   try {
-    return objectOf(readFileSync(inputFile, 'utf8'), inputFile);
+    return objectOf(fileText(readFileSync(inputFile)), inputFile);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`${inputFile} cannot be read: ${thrownMessage(error)}`);

@@ -12,7 +12,9 @@ import { compileConnector } from '../connectors/compile.ts';
 import { examplesFile, type ActionExample } from '../connectors/examples-format.ts';
 import { overlayOf } from '../connectors/overlay.ts';
 import { parseWithOverlay } from '../connectors/parse.ts';
+import { fileText } from '../lib/body-text.ts';
 import { systemClock } from '../lib/clock.ts';
+import { parseJson } from '../lib/json.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { createOutbound } from '../lib/outbound.ts';
 import { createLog } from '../log.ts';
@@ -113,7 +115,7 @@ async function credentialFrom(place: string | undefined): Promise<Record<string,
 }
 
 function inputFrom(given = '{}'): Record<string, unknown> {
-  const text = given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given;
+  const text = given.startsWith('@') ? fileText(readFileSync(given.slice(1))) : given;
   const parsed = z.record(z.string(), z.unknown()).safeParse(jsonOf(text, '--input'));
   if (parsed.success) return parsed.data;
   throw new CommandError('--input: must be a JSON object');
@@ -122,7 +124,7 @@ function inputFrom(given = '{}'): Record<string, unknown> {
 /** Parses JSON. The message of the parser is left out, because it would quote the text, which may be a secret. */
 function jsonOf(text: string, option: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new CommandError(`${option}: is not JSON`);
   }

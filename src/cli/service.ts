@@ -1,4 +1,5 @@
 import { readProfile } from '../config.ts';
+import { exactJsonText } from '../lib/exact-numbers.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { callRemote } from '../lib/outbound-remote.ts';
@@ -82,7 +83,7 @@ function requester(endpoint: { url: string; key: string }): Service['request'] {
         ...(userId === undefined ? {} : { 'x-svc-userid': userId }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: exactJsonText(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     return bodyOf(answer, url);

@@ -1,3 +1,4 @@
+import { isExactInteger, isExactNumber, withOwnNumbersOf } from '../lib/exact-numbers.ts';
 import { LEFT_OUT, shortened, type Correction } from '../lib/correction.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { assertJsonBounds } from '../lib/json-bounds.ts';
@@ -112,7 +113,9 @@ export function takes({ type, enum: values, const: value, properties }: JsonSche
     case 'array':
       return Array.isArray(given);
     case 'integer':
-      return Number.isInteger(given);
+      return typeof given === 'string' ? isExactInteger(given) : Number.isInteger(given);
+    case 'number':
+      return typeof given === 'string' ? isExactNumber(given) : typeof given === 'number';
     case 'null':
       return given === null;
     default:
@@ -129,7 +132,9 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
       return takes({ type: type ?? 'object' }, parsed ?? null) ? parsed : undefined;
     }
     case 'integer':
-      return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : undefined;
+      return /^-?(0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text))
+        ? Number(text)
+        : undefined;
     case 'number':
       return /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/.test(text) ? Number(text) : undefined;
     case 'boolean':
@@ -155,7 +160,10 @@ function jsonIn(text: string): Json | undefined {
 function within(schema: JsonSchema, value: Json, place: Place): Json {
   if (isJsonObject(value)) return membersOf(schema, value, place);
   if (!Array.isArray(value) || schema['items'] === undefined) return value;
-  return value.map((item, at) => read(schema['items'], item, { ...place, path: below(place, String(at)) }));
+  const items = value.map((item, at) =>
+    read(schema['items'], item, { ...place, path: below(place, String(at)) }),
+  );
+  return withOwnNumbersOf(value, items);
 }
 
 function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObject {
@@ -182,7 +190,7 @@ function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObj
     }
     members[name] = read(known[name], member, { ...place, path });
   }
-  return members;
+  return withOwnNumbersOf(value, members);
 }
 
 /** The names of an object: those of its schema, and those that the input already uses. */

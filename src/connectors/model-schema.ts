@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { withAcceptedValues } from './accepted-values.ts';
+import { withDigits } from './answered-numbers.ts';
 import type { JsonSchema } from './format.ts';
 
 /*
@@ -130,6 +131,7 @@ function convert(schema: JsonSchema, walk: Walk): JsonSchema {
     Object.entries(whole).filter(([keyword]) => COPIED.has(keyword)),
   );
   Object.assign(shown, valuesOf(whole), membersOf(whole, here), bounds(whole));
+  if (walk.side === 'output') Object.assign(shown, withDigits(shown));
   if (isArrayType(whole)) shown['items'] = itemsOf(whole, here);
   const branches = whole['anyOf'] ?? whole['oneOf'];
   if (Array.isArray(branches)) shown['anyOf'] = branches.map((branch) => convert(asSchema(branch), here));

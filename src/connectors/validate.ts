@@ -4,7 +4,7 @@ import type { Ajv2020, ErrorObject, Options } from 'ajv/dist/2020.js';
 import type * as FormatsModule from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import type { Fault } from '../lib/errors.ts';
-import { canonicalJson, type Json, type JsonObject } from '../lib/json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { holdsMoreThan } from '../lib/json-bounds.ts';
 import {
   compilePattern,
@@ -17,6 +17,7 @@ import { inType, meantMember, oneOf } from '../lib/near-members.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
 import { listedPlaces, ruleAt, type ListedPlace } from './value-lists.ts';
+import { hasExactNumbers, withExactNumbers } from './exact-input.ts';
 import { asSchema, choiceOf } from './model-schema.ts';
 import { schemaPatternFaults } from './patterns.ts';
 import { refsOf, withRefs } from './action-schemas.ts';
@@ -56,7 +57,8 @@ interface Engine {
 
 /**
  * Returns a validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20, and the first
- * one of a large value. Patterns are matched in linear time.
+ * one of a large value. Patterns are matched in linear time. Numbers beyond 2^53 are texts in a value (exact-input.ts), and
+ * are checked as doubles.
  * @throws Error that names the fault of the schema.
  */
 export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
@@ -72,7 +74,7 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
 function checkWith(used: Engine, schema: JsonSchema): (value: unknown) => Fault[] {
   const validate = used.ajv.compile(schema);
   let listed: ListedPlace[] | undefined;
-  return (value) => {
+  const check = (value: unknown): Fault[] => {
     used.budget = createStepBudget();
     try {
       if (validate(value)) return [];
@@ -82,6 +84,11 @@ function checkWith(used: Engine, schema: JsonSchema): (value: unknown) => Fault[
     }
     listed ??= listedPlaces(schema);
     return faultsOf(validate.errors ?? [], listed);
+  };
+  return (value) => {
+    const faults = check(value);
+    if (faults.length === 0 || !isJsonObject(value) || !hasExactNumbers(value)) return faults;
+    return check(withExactNumbers(schema, value, Number));
   };
 }
 

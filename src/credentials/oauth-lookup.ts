@@ -1,5 +1,6 @@
 import { SANDBOX_ID } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
+import { answerText } from '../lib/body-text.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
 import { parseJson, type Json } from '../lib/json.ts';
@@ -53,10 +54,10 @@ export async function lookUp(
     : mapValue(lookup.map, body, { author: connector, secrets: [accessToken] });
 }
 
-function bodyOf({ status, body }: OutboundAnswer): Json | undefined {
-  if (status < 200 || status >= 300) return undefined;
+function bodyOf(answer: OutboundAnswer): Json | undefined {
+  if (answer.status < 200 || answer.status >= 300) return undefined;
   try {
-    return parseJson(body.toString('utf8'));
+    return parseJson(answerText(answer));
   } catch {
     return undefined;
   }

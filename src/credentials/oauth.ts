@@ -3,6 +3,7 @@ import type { AuthorizationServer, Client, ClientAuth, TokenEndpointRequestOptio
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
+import { answerText } from '../lib/body-text.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
@@ -285,7 +286,7 @@ async function requestTokens(
         timeoutMs: TOKEN_TIMEOUT_MS,
         signal: input.signal,
       });
-      const wire = { status: answer.status, headers: answer.headers, text: answer.body.toString('utf8') };
+      const wire = { status: answer.status, headers: answer.headers, text: answerText(answer) };
       const read = readTokenAnswer(scheme, wire, sentAt);
       if (!read) throw noAnswer(connector, answer);
       ({ raw } = read);

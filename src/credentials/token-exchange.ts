@@ -1,6 +1,7 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { ExchangeStep, TokenExchange } from '../connectors/format.ts';
 import type { Base } from '../base.ts';
+import { answerText } from '../lib/body-text.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, valueAt, type Json } from '../lib/json.ts';
@@ -91,8 +92,8 @@ function assertionOf(
 }
 
 /** Returns the body as JSON, or as the text that it is. */
-function bodyOf({ body }: OutboundAnswer): Json {
-  const text = body.toString('utf8').trim();
+function bodyOf(answer: OutboundAnswer): Json {
+  const text = answerText(answer).trim();
   try {
     return parseJson(text);
   } catch {

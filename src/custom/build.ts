@@ -152,7 +152,7 @@ function readRequest(body: Uint8Array | string): ImportRequest {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   let value: Json;
   try {
-    value = parseJson(text, MAX_DEPTH);
+    value = parseJson(text, MAX_DEPTH, { doubles: true });
   } catch (error) {
     const rule = error instanceof RangeError ? `nests deeper than ${MAX_DEPTH} levels` : 'is not JSON';
     throw new GatehouseError('invalid_request', `The body ${rule}.`, { cause: error });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { decodedRequest } from './body-text.ts';
 import { GatehouseError } from './errors.ts';
 import { assertJsonBounds } from './json-bounds.ts';
 import { isJsonObject, MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
@@ -6,11 +7,16 @@ import { isJsonObject, MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
 export const MIB = 1024 * 1024;
 
 /**
- * Reads a request body as UTF-8 text.
- * @throws as readBytes()
+ * Reads a request body as UTF-8, decoded by its Content-Encoding and the charset of its Content-Type.
+ * @throws GatehouseError as readBytes() and decodedRequest()
  */
-export async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
-  return (await readBytes(req, maxBytes)).toString('utf8');
+export async function readBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { headers } = req;
+  return decodedRequest(await readBytes(req, maxBytes), {
+    contentType: headers['content-type'],
+    contentEncoding: headers['content-encoding'],
+    maxBytes,
+  });
 }
 
 /** Capacity that one request uses in a BodyRoom, until it is disposed. */
@@ -118,12 +124,16 @@ export async function* streamBytes(req: IncomingMessage, maxBytes: number): Asyn
 }
 
 /**
- * Parses JSON of a request body, after its values are counted. `free`: no schema names its members.
+ * Parses JSON of a request body, after its values are counted. `free`: no schema names its members; `doubles` as
+ * parseJson().
  * @throws GatehouseError `invalid_request` that names the fault.
  */
-export function jsonFromBody(text: string, options: { free?: boolean } = {}): Json {
-  assertJsonBounds(text, options);
-  const value = parsedBody(text);
+export function jsonFromBody(
+  text: string,
+  { free = false, doubles = false }: { free?: boolean; doubles?: boolean } = {},
+): Json {
+  assertJsonBounds(text, { free });
+  const value = parsedBody(text, doubles);
   // Databases store another character instead of half a pair, so it is refused before it is stored.
   if (HALF_ESCAPE.test(text) && !isWellFormed(value)) {
     throw new GatehouseError(
@@ -144,9 +154,9 @@ function isWellFormed(value: Json): boolean {
   return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
 }
 
-function parsedBody(text: string): Json {
+function parsedBody(text: string, doubles: boolean): Json {
   try {
-    return parseJson(text);
+    return parseJson(text, MAX_JSON_DEPTH, { doubles });
   } catch (error) {
     const rule =
       error instanceof RangeError

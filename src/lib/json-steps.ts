@@ -6,6 +6,10 @@ export type Pause = () => Promise<void>;
 /** Thrown when the text has more values than parseInSteps() may parse. */
 export class TooManyValues extends Error {}
 
+/** 10 MiB of `{},` are 3.5 million values, which take 400 MB. Records of apps have 25 bytes a value. */
+export const MAX_VALUES = 500_000;
+/** Smaller texts are parsed as they come: that takes a millisecond or two. */
+const LARGE_BYTES = 64 * 1024;
 /** A part of this size is parsed at once: it takes a millisecond or two. */
 const PART_BYTES = 128 * 1024;
 /** Number of bytes searched for the ends of values between two pauses. */
@@ -32,6 +36,15 @@ interface Search {
 interface Range {
   from: number;
   to: number;
+}
+
+/**
+ * Parses UTF-8 JSON from outside, a large text in steps.
+ * @throws TooManyValues beyond MAX_VALUES, SyntaxError, RangeError as parseJson()
+ */
+export async function parseBytes(bytes: Buffer, pause: Pause): Promise<Json> {
+  if (bytes.length < LARGE_BYTES) return parseJson(bytes.toString('utf8'));
+  return parseInSteps(bytes, MAX_VALUES, pause);
 }
 
 /**

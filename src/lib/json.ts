@@ -1,3 +1,5 @@
+import { exactReviver, isBeyondDouble } from './exact-numbers.ts';
+
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -28,24 +30,35 @@ export function asObject(value: unknown): JsonObject {
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Parses JSON text from outside. A member called `__proto__` is dropped, so that no later merge can reach a prototype.
+ * Parses JSON text from outside, without a byte order mark at its start. Numbers beyond 2^53 become the text of their
+ * digits (exact-numbers.ts); with `doubles` they are rounded, as in documents with schemas. A member called `__proto__` is dropped, so that no later merge can reach a prototype.
  * @throws SyntaxError when the text is not JSON, RangeError when it nests deeper than MAX_JSON_DEPTH.
  */
-export function parseJson(text: string, maxDepth = MAX_JSON_DEPTH): Json {
+export function parseJson(text: string, maxDepth = MAX_JSON_DEPTH, { doubles = false } = {}): Json {
+  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
   // V8 parses without recursion, so any depth passes here. The check protects the later walks.
-  const value: Json = JSON.parse(text);
-  assertDepth(value, maxDepth);
-  return text.includes('__proto__') ? dropProto(value) : value;
+  const value: Json = JSON.parse(plain);
+  // A reviver takes six times as long, so only a text with such a number gets it.
+  const exact = losesDigits(value, maxDepth) && !doubles ? exactly(plain) : value;
+  return text.includes('__proto__') ? dropProto(exact) : exact;
 }
 
-function assertDepth(value: Json, left: number): void {
-  if (typeof value !== 'object' || value === null) return;
+/** Returns whether a value has a number beyond 2^53. @throws RangeError for too many levels. */
+function losesDigits(value: Json, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' && isBeyondDouble(value);
   if (left === 0) throw new RangeError(`JSON nests deeper than ${MAX_JSON_DEPTH} levels`);
+  let loses = false;
   if (Array.isArray(value)) {
-    for (const item of value) assertDepth(item, left - 1);
+    for (const item of value) if (losesDigits(item, left - 1)) loses = true;
   } else {
-    for (const key in value) assertDepth(value[key] ?? null, left - 1);
+    for (const key in value) if (losesDigits(value[key] ?? null, left - 1)) loses = true;
   }
+  return loses;
+}
+
+function exactly(text: string): Json {
+  const value: Json = JSON.parse(text, exactReviver);
+  return value;
 }
 
 function dropProto(value: Json): Json {

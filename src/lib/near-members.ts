@@ -1,3 +1,4 @@
+import { isExactNumber } from './exact-numbers.ts';
 import { isJsonObject, type Json } from './json.ts';
 import { didYouMean, questionOf } from './words.ts';
 
@@ -114,7 +115,7 @@ export function inType(expected: unknown, given: unknown): string {
   if (typeof given === 'string' && given.trim() !== '') {
     const isNumber =
       expected === 'number' ? Number.isFinite : expected === 'int' ? Number.isInteger : undefined;
-    if (isNumber?.(Number(given))) return `: write ${Number(given)} without quotes`;
+    if (isNumber?.(Number(given)) && !isExactNumber(given)) return `: write ${Number(given)} without quotes`;
   }
   if (expected !== 'array' || given === undefined || given === null || Array.isArray(given)) return '';
   const list = JSON.stringify([given]);

@@ -1,5 +1,6 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Context } from './context.ts';
+import { storableText } from '../lib/storable-text.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { isPostgres, manyRows, perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';
@@ -171,7 +172,8 @@ export async function publish(
       scope: eventScope,
       event,
       recordId,
-      body: JSON.stringify(body),
+      // The first attempt sends this text, and later ones the stored one.
+      body: storableText(JSON.stringify(body)),
     }),
   );
   return announce(tx, context, { events: stored, subscribers: { locked, others, marks: options.marks } });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { checkDefinition } from '../connectors/parse.ts';
+import { withNumericKeywords } from '../connectors/schema-numbers.ts';
 import { withPauses } from '../lib/pauses.ts';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { TOO_DEEP } from '../upstream/remote/listed.ts';
 import type { OAuthServer } from '../upstream/remote/oauth-metadata.ts';
 import { contextActions, type Offers } from './context-actions.ts';
@@ -22,7 +23,10 @@ const tool = z.object({
   name: z.string().min(1).max(256),
   title: z.string().optional().catch(undefined),
   description: z.string().optional().catch(undefined),
-  inputSchema: z.record(z.string(), z.json()).catch({ type: 'object' }),
+  inputSchema: z
+    .record(z.string(), z.json())
+    .transform((schema) => asObject(withNumericKeywords(schema)))
+    .catch({ type: 'object' }),
   annotations: z
     .object({
       title: z.string().optional().catch(undefined),

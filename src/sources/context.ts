@@ -1,7 +1,7 @@
 import type { PollCommits } from './polling/poll-commits.ts';
 import type { ManualAddress } from './webhooks/manual-address.ts';
 import type { HookSender } from './webhooks/senders.ts';
-import type { HookRequest } from './webhooks/hook-request.ts';
+import type { ArrivedHook } from './webhooks/hook-request.ts';
 import type { HeldRoom } from '../lib/http-body.ts';
 import type { Context as Outbox } from '../outbox/context.ts';
 import type { Operator } from '../outbox/operator-events.ts';
@@ -38,9 +38,10 @@ export interface Intake {
    * once by the app's event id, and returns only after the commit. The commit also publishes the events,
    * unless a record must first be read at the app.
    * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many
-   * events, `not_found` or `unavailable` when the source ended or changed its account at the same time.
+   * events or one that is not JSON, `not_found` or `unavailable` when the source ended or changed its account at the same
+   * time, and those of readHookBody().
    */
-  accept(sender: HookSender | ManualAddress, request: HookRequest): Promise<Accepted>;
+  accept(sender: HookSender | ManualAddress, arrived: ArrivedHook): Promise<Accepted>;
 }
 
 /** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */

@@ -1,8 +1,9 @@
-import { PostgresDialect, type CompiledQuery, type DatabaseConnection, type Dialect } from 'kysely';
+import { PostgresDialect, type DatabaseConnection, type Dialect } from 'kysely';
 import type { Pool } from 'pg';
+import { storableValues } from '../lib/storable-text.ts';
 import { postgresFailure } from './unavailable.ts';
 
-/** Returns Kysely's PostgreSQL dialect with support for texts that contain U+0000. */
+/** Returns Kysely's PostgreSQL dialect, which stores texts as storableText() returns them. */
 export function postgresDialect(pool: Pool): Dialect {
   const dialect = new PostgresDialect({ pool });
   const wrapped = new WeakSet<DatabaseConnection>();
@@ -21,7 +22,8 @@ export function postgresDialect(pool: Pool): Dialect {
           const execute = connection.executeQuery.bind(connection);
           connection.executeQuery = async (query) => {
             try {
-              return await execute(storable(query));
+              const parameters = storableValues(query.parameters);
+              return await execute(parameters === query.parameters ? query : { ...query, parameters });
             } catch (error) {
               throw postgresFailure(error);
             }
@@ -33,20 +35,4 @@ export function postgresDialect(pool: Pool): Dialect {
       return driver;
     },
   };
-}
-
-/**
- * Replaces U+0000 in texts, which PostgreSQL refuses and SQLite takes: it occurs in ids of clients and names of third
- * parties. The replacement character stands for it, as it does for lone surrogates.
- */
-function storable<R>(query: CompiledQuery<R>): CompiledQuery<R> {
-  if (!query.parameters.some(hasNul)) return query;
-  const parameters = query.parameters.map((value) =>
-    typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value,
-  );
-  return { ...query, parameters };
-}
-
-function hasNul(value: unknown): boolean {
-  return typeof value === 'string' && value.includes('\0');
 }

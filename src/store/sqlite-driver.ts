@@ -9,6 +9,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import { memoByText } from '../lib/memo.ts';
+import { storableValues } from '../lib/storable-text.ts';
 import { createCheckpoints, withCheckpoints } from './checkpoint.ts';
 import { createGroupSync, type Disk } from './group-sync.ts';
 import { codeOf, sqliteFailure } from './unavailable.ts';
@@ -170,10 +171,10 @@ function createRunner(sqlite: Sqlite.Database): Runner {
   const run = <R>({ sql, parameters }: Query): Ran<R> => {
     const { statement, changesRows } = statements(sql);
     if (statement.reader) {
-      const rows = statement.all(...parameters) as R[];
+      const rows = statement.all(...storableValues(parameters)) as R[];
       return { rows, wrote: !statement.readonly && rows.length > 0 };
     }
-    const { changes, lastInsertRowid } = statement.run(...parameters);
+    const { changes, lastInsertRowid } = statement.run(...storableValues(parameters));
     return {
       insertId: BigInt(lastInsertRowid),
       numAffectedRows: BigInt(changes),

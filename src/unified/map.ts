@@ -4,6 +4,7 @@ import type { EventSourceDefinition, UnifiedModel } from '../connectors/events-f
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { withPauses } from '../lib/pauses.ts';
+import { storableText } from '../lib/storable-text.ts';
 import { mapValue } from '../upstream/expression.ts';
 import type { CustomFields } from './field-mappings.ts';
 import { notOffered, sourceModelOf, type SourceModel } from '../connectors/source-model.ts';
@@ -126,7 +127,7 @@ export function remoteIdIn(
   for (const path of [remoteId].flat()) {
     const part = valueAt(raw, path);
     if (typeof part !== 'string' && typeof part !== 'number') return undefined;
-    parts.push(String(part));
+    parts.push(storableText(String(part)));
   }
   return parts.join(':');
 }

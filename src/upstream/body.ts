@@ -8,6 +8,7 @@ import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { encodedValue } from './encode.ts';
 import { mapInput } from './expression.ts';
+import { inputForJson, mappedForJson } from './sent-numbers.ts';
 import { setMember } from './set-member.ts';
 import { queryPairs } from './values.ts';
 import { inputFault, type Body } from './request-draft.ts';
@@ -28,7 +29,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     sendsBody(action.definition);
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
   const whole = Object.entries(action.definition.body).find(([, parameter]) => parameter.whole);
-  return whole ? wholeBody(call.input[whole[0]]) : bodyWith(call, ownMembers(call));
+  return whole ? wholeBody(inputForJson(call)[whole[0]]) : bodyWith(call, ownMembers(call));
 }
 
 /**
@@ -36,23 +37,40 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
  * @throws GatehouseError `invalid_request` when the expression fails, or its value is neither an object nor an accepted list.
  */
 export async function buildMappedBody(call: UpstreamCall, expression: string): Promise<Body | undefined> {
-  const mapped = await mapInput(expression, { input: call.input, body: ownMembers(call) }, call.connector);
+  const { input } = call;
+  const body = membersOf(call, input);
+  const value = await mapInput(expression, { input, body }, call.connector);
+  const mapped = isJsonBody(call) ? mappedForJson(call, value) : value;
   if (isJsonObject(mapped)) return bodyWith(call, mapped);
   if (Array.isArray(mapped) && takesList(call)) return jsonList(mapped);
   throw inputFault('input', "does not become an object by the connector's mapping of the body");
 }
 
 /** Returns whether the body may be a list: plain JSON without a wrap. */
-function takesList({ connector, action: { definition } }: UpstreamCall): boolean {
-  const { wrap, graphql, xml } = definition;
-  const type = definition.bodyType ?? connector.definition.bodyType;
-  return type === 'json' && wrap === undefined && graphql === undefined && xml === undefined;
+function takesList(call: UpstreamCall): boolean {
+  const { wrap, graphql } = call.action.definition;
+  return isJsonBody(call) && wrap === undefined && graphql === undefined;
 }
 
-/** Returns the members from the connector file and from the input; none for later pages that have their own path. */
-function ownMembers({ action, input, page }: UpstreamCall): JsonObject {
+/** Returns whether the members of the body are written as JSON. */
+function isJsonBody({ connector, action: { definition } }: UpstreamCall): boolean {
+  const { graphql, xml } = definition;
+  const type = definition.bodyType ?? connector.definition.bodyType;
+  return xml === undefined && (graphql !== undefined || type === 'json' || type === 'related');
+}
+
+function ownMembers(call: UpstreamCall): JsonObject {
+  return membersOf(call, isJsonBody(call) ? inputForJson(call) : call.input);
+}
+
+/**
+ * Returns the members from the connector file and from the input; none for later pages that have their own path. `sent`
+ * is the input in the form of the body.
+ */
+function membersOf({ action, input, page }: UpstreamCall, sent: JsonObject): JsonObject {
   const members: JsonObject = {};
-  if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, action.definition, input);
+  if (!(page && 'path' in page && page.path !== undefined))
+    addOwnMembers(members, action.definition, { input, sent });
   return members;
 }
 
@@ -132,11 +150,13 @@ function wrappedIn(wrap: string | undefined, members: JsonObject): JsonObject {
 function addOwnMembers(
   members: JsonObject,
   { fixed, body, email }: UpstreamCall['action']['definition'],
-  input: JsonObject,
+  { input, sent }: { input: JsonObject; sent: JsonObject },
 ): void {
   for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, asJson(value));
   for (const [name, parameter] of Object.entries(body)) {
-    const given = input[name];
+    // These forms are made of the text of a number.
+    const isText = parameter.prefix !== undefined || !isPlain(parameter.encode);
+    const given = (isText ? input : sent)[name];
     if (given === undefined) continue;
     if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
     else setMember(members, parameter.as ?? name, encoded(parameter, { name, value: given, input }));
@@ -150,6 +170,11 @@ function addOwnMembers(
       encoding === 'text' ? message : Buffer.from(message, 'utf8').toString(encoding),
     );
   }
+}
+
+/** Returns whether an encoding leaves the value as it is. */
+function isPlain(encode: Parameter['encode']): boolean {
+  return encode === undefined || (typeof encode === 'object' && 'within' in encode);
 }
 
 function encoded(

@@ -1,4 +1,5 @@
 import type { Context } from './context.ts';
+import { inUtf8, UnknownCharset } from '../lib/body-text.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { MAX_JSON_DEPTH } from '../lib/json.ts';
@@ -197,15 +198,18 @@ async function sendOnce(
 async function toAnswer(
   call: UpstreamCall,
   { secrets }: BuiltRequest,
-  { answer: { status, headers, body: bytes }, pause }: { answer: OutboundAnswer; pause: Pause },
+  { answer: { status, headers, body }, pause }: { answer: OutboundAnswer; pause: Pause },
 ): Promise<UpstreamAnswer> {
-  const isLarge = bytes.length > LARGE_BODY_BYTES;
+  const isLarge = body.length > LARGE_BODY_BYTES;
   if (isLarge) await pause();
   const type = headers['content-type'] ?? '';
+  const isFile = status < 300 && answersFile(call, type);
+  const bytes = isFile ? body : decodedAnswer(call, { status, headers, body });
   const reflected = secretsIn(bytes, secrets);
   const facts = { status, headers, secrets, reflected };
-  if (readsXml(call) && /xml/i.test(type) && !isBlank(bytes)) return xmlAnswer(call, facts, { bytes, pause });
-  if (status < 300 && answersFile(call, type)) return { ...facts, body: fileOf(type, bytes, reflected) };
+  if (isFile) return { ...facts, body: fileOf(type, bytes, reflected) };
+  if (readsXml(call) && /xml/i.test(type) && !isBlank(body))
+    return xmlAnswer(call, facts, { bytes: body, pause });
   if (!isLarge && isBlank(bytes)) return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
     return { ...facts, body: bytes.toString('utf8') };
@@ -227,6 +231,24 @@ async function toAnswer(
       },
       cause: error,
     });
+  }
+}
+
+/** Returns the body of an answer in UTF-8. @throws GatehouseError `upstream_failed` for an unknown charset. */
+function decodedAnswer(call: UpstreamCall, { status, headers, body }: OutboundAnswer): Buffer {
+  try {
+    return inUtf8(body, headers['content-type'] ?? '');
+  } catch (error) {
+    // An error keeps its status. Its sentence is read as UTF-8.
+    if (!(error instanceof UnknownCharset) || status >= 300) return body;
+    throw new GatehouseError(
+      'upstream_failed',
+      `${call.connector.name} answered in the charset ${error.charset}, which is not known.`,
+      {
+        details: { status, connectorId: call.connector.connectorId, reason: 'unknown_charset' },
+        cause: error,
+      },
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import { rawFaults } from '../connectors/raw-input.ts';
 import { asObject, isJsonObject, type Json } from '../lib/json.ts';
 import type { Target } from '../lib/target.ts';
 import { formBody } from './body.ts';
+import { inputForJson } from './sent-numbers.ts';
 import { headerValue, inputFault, type Address, type Body, type Draft } from './request-draft.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { queryPairs } from './values.ts';
@@ -40,16 +41,18 @@ function rawHeaders(given: Json | undefined): Record<string, string> {
   );
 }
 
-function rawBody({ connector, input }: UpstreamCall, type: string | undefined): Body | undefined {
+function rawBody(call: UpstreamCall, type: string | undefined): Body | undefined {
+  const { connector, input } = call;
   const { body } = input;
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string') return { contentType: 'text/plain; charset=utf-8', content: () => body };
-  if (!isJsonObject(body)) return { contentType: 'application/json', content: () => JSON.stringify(body) };
+  const exact = inputForJson(call)['body'] ?? null;
+  if (!isJsonObject(body)) return { contentType: 'application/json', content: () => JSON.stringify(exact) };
   const isForm =
     type === undefined
       ? connector.definition.bodyType === 'form'
       : type.startsWith('application/x-www-form-urlencoded');
-  const members = { ...body };
-  if (isForm) return formBody(members, new Map());
+  if (isForm) return formBody({ ...body }, new Map());
+  const members = { ...asObject(exact) };
   return { contentType: 'application/json', members, content: () => JSON.stringify(members) };
 }

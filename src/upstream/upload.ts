@@ -1,5 +1,6 @@
 import type { UploadStep } from '../connectors/steps-format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
+import { answerText } from '../lib/body-text.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import type { BodyPlace } from '../lib/large-bodies.ts';
@@ -138,11 +139,11 @@ function endOf({ status, headers }: OutboundAnswer, { to }: Part): number {
   return last === undefined ? 0 : Math.min(to, Number(last) + 1);
 }
 
-async function bodyOf({ throttle }: UpstreamContext, { body }: OutboundAnswer): Promise<Json> {
-  const text = body.toString('utf8');
+async function bodyOf({ throttle }: UpstreamContext, answer: OutboundAnswer): Promise<Json> {
+  const text = answerText(answer);
   if (text.trim() === '') return null;
   try {
-    return await parseAnswer(body, throttle.pause);
+    return await parseAnswer(Buffer.from(text), throttle.pause);
   } catch {
     return text;
   }

@@ -1,9 +1,11 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
 import { effectOf, type Effect } from '../connectors/effects.ts';
 import type { Context } from './context.ts';
+import { answerText } from '../lib/body-text.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { OutboundAnswer } from '../lib/outbound.ts';
 import { restricted } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
@@ -160,9 +162,8 @@ async function request(
     timeoutMs: HTTP_TIMEOUT_MS,
     maxBytes: MAX_OUTPUT_BYTES,
   });
-  if (answer.status >= 200 && answer.status < 300)
-    return { data: bodyOf(answer.body), status: answer.status };
-  throw refusal(target.host, answer.status, { headers: answer.headers, body: answer.body });
+  if (answer.status >= 200 && answer.status < 300) return { data: bodyOf(answer), status: answer.status };
+  throw refusal(target.host, answer);
 }
 
 function headersIn(headers: Json | undefined): Record<string, string> {
@@ -177,8 +178,8 @@ function headersIn(headers: Json | undefined): Record<string, string> {
   );
 }
 
-function bodyOf(body: Buffer): Json {
-  const text = body.toString('utf8');
+function bodyOf(answer: OutboundAnswer): Json {
+  const text = answerText(answer);
   try {
     return text === '' ? null : parseJson(text);
   } catch {
@@ -186,16 +187,13 @@ function bodyOf(body: Buffer): Json {
   }
 }
 
-function refusal(
-  host: string,
-  status: number,
-  { headers, body }: { headers: Record<string, string>; body: Buffer },
-): GatehouseError {
+function refusal(host: string, answer: OutboundAnswer): GatehouseError {
+  const { status, headers } = answer;
   const code: ErrorCode =
     status === 429 ? 'upstream_rate_limited' : status >= 500 ? 'upstream_failed' : 'upstream_rejected';
   const seconds = Number(headers['retry-after']);
   return new GatehouseError(code, `${host} answered ${status}.`, {
-    details: { status, excerpt: body.subarray(0, 500).toString('utf8') },
+    details: { status, excerpt: answerText(answer).slice(0, 500) },
     headers: Number.isFinite(seconds) && seconds > 0 ? { 'Retry-After': String(Math.ceil(seconds)) } : {},
   });
 }

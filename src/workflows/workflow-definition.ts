@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { sourceScope } from '../connectors/event-scopes.ts';
+import { withNumericKeywords } from '../connectors/schema-numbers.ts';
 import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
 import { forFaults } from '../lib/for-faults.ts';
-import type { Json } from '../lib/json.ts';
+import { isJsonObject, type Json } from '../lib/json.ts';
 
 /** Limit of a definition, in bytes. */
 export const MAX_DEFINITION_BYTES = 256 * 1024;
@@ -155,7 +156,7 @@ export function readDefinition(value: Json): Definition {
     ]);
   }
   const options = forFaults();
-  const read = outline.safeParse(value, options);
+  const read = outline.safeParse(withNumericSchemas(value), options);
   const faults = read.success ? [] : faultsOf(read.error.issues);
   const steps: Step[] = [];
   for (const [position, step] of (read.data?.steps ?? []).entries()) {
@@ -165,6 +166,22 @@ export function readDefinition(value: Json): Definition {
   }
   if (!read.success || faults.length > 0) throw definitionFaults(faults);
   return { ...read.data, steps };
+}
+
+/** Returns a definition whose schemas have numbers as the bounds that a schema needs. */
+function withNumericSchemas(value: Json): Json {
+  if (!isJsonObject(value)) return value;
+  const { trigger, configurableFields } = value;
+  const schema = isJsonObject(trigger) ? trigger['inputSchema'] : undefined;
+  return {
+    ...value,
+    ...(isJsonObject(trigger) && schema !== undefined
+      ? { trigger: { ...trigger, inputSchema: withNumericKeywords(schema) } }
+      : {}),
+    ...(configurableFields === undefined
+      ? {}
+      : { configurableFields: withNumericKeywords(configurableFields) }),
+  };
 }
 
 /** Parses a stored definition. */

@@ -77,6 +77,22 @@ describe.each([
     expect(shown.out).toMatch(/^outcome +succeeded$/m);
   });
 
+  test('a call reads a file that Windows wrote, and keeps the digits of its integers', async () => {
+    const input = '{"customerId": 9007199254740993}';
+    const refused = [];
+    for (const bytes of [Buffer.from(`\ufeff${input}`), Buffer.from(`\ufeff${input}`, 'utf16le')]) {
+      const file = join(home.path, 'input.json');
+      writeFileSync(file, bytes);
+      const { err } = await runCli(
+        ['call', 'sandbox.get_customer', '--user', 'demo', '--input-file', file],
+        env(),
+      );
+      refused.push(err);
+    }
+    expect(refused[0]).toContain('9007199254740993');
+    expect(refused[1]).toBe(refused[0]);
+  });
+
   test('a refused call prints the sentence of the answer and ends with 1', async () => {
     const wrong = await runCli(['call', 'sandbox.list_ordrs', '--user', 'demo'], env());
     expect(wrong).toMatchObject({ code: 1, out: '' });

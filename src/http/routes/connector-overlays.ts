@@ -51,6 +51,7 @@ export const putOverlayRoute = defineRoute({
     'removes a member, and any other value replaces it. It makes a version, and stays when the document or the tools ' +
     'are imported again. It can set effects and descriptions of the tools of a remote MCP server, and hide tools.',
   scope: 'connectors:write',
+  isDocument: true,
   params,
   body: jsonObject.meta({
     description: 'The changes.',

@@ -10,6 +10,7 @@ import {
   type Action,
   type Connector,
 } from '../../connectors/catalog.ts';
+import { answerSchema } from '../../connectors/answered-numbers.ts';
 import { namespaceOf } from '../../connectors/type-text.ts';
 import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
@@ -368,9 +369,8 @@ function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof c
 
 /** Returns the OAuth scopes of a connector's schemes, without duplicates. */
 function scopesOf({ definition }: Connector): string[] {
-  return [
-    ...new Set(definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []))),
-  ];
+  const scopes = definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []));
+  return [...new Set(scopes)];
 }
 
 function lineView(one: Action): z.input<typeof actionLine> {
@@ -392,7 +392,7 @@ function actionView(one: Action): z.input<typeof action> {
     connectorId: one.connectorId,
     ...lineView(one),
     inputSchema: one.inputSchema,
-    outputSchema: one.outputSchema,
+    outputSchema: answerSchema(one.outputSchema),
     pagination: one.paging ? { style: one.paging.style } : null,
     ...optionalView(one.definition),
     hash: one.hash,

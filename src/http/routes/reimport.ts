@@ -19,6 +19,7 @@ export const reimportConnectorRoute = defineRoute({
   scope: 'connectors:write',
   params: z.strictObject({ connectorId: z.string() }),
   body: z.strictObject({ openapi: openApiDocument.optional(), ...importOptions }),
+  isDocument: true,
   largeBody: LARGE_IMPORT,
   success: {
     status: 200,

@@ -3,6 +3,7 @@ import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { requireEnabled } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
+import { isForm, requestForm, requestInUtf8, unpackedRequest } from '../../lib/body-text.ts';
 import { jsonFromBody, MIB } from '../../lib/http-body.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { assertQueueNotFull, beginRun } from '../../workflows/begin.ts';
@@ -211,14 +212,22 @@ export const callWorkflowRoute = defineRoute({
   },
   rawBody: { maxBytes: MIB, description: 'JSON, or a form.', example: '{"order":"1042"}' },
   success: started,
-  errors: ['not_found', 'forbidden', 'installation_disabled', 'idempotency_conflict', 'rate_limited'],
+  errors: [
+    'not_found',
+    'forbidden',
+    'installation_disabled',
+    'idempotency_conflict',
+    'payload_too_large',
+    'unsupported_media_type',
+    'rate_limited',
+  ],
   async handler({ context, requestId, params, query: asked, readRaw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     await requireEnabled(context.db, row.environment, row.user_id);
     if (row.enabled !== 1) throw disabled();
     await assertQueueNotFull(context.db, row);
-    const raw = await readRaw();
+    const raw = await unpackedRequest(await readRaw(), header('content-encoding'), MIB);
     const said = { body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) };
     const named = header('idempotency-key');
     const { runId } = await beginRun(context.db, context, {
@@ -254,10 +263,9 @@ function nameOf(kind: 'run' | 'call', key: string | undefined): string | undefin
 }
 
 /** Parses a body that is JSON or a form. @throws GatehouseError `invalid_request` for any other body. */
-function bodyOf(raw: Buffer, contentType: string): Json {
-  const text = raw.toString('utf8');
-  if (/^application\/x-www-form-urlencoded/i.test(contentType))
-    return toJson(Object.fromEntries(new URLSearchParams(text)));
+function bodyOf(body: Buffer, contentType: string): Json {
+  if (isForm(contentType)) return toJson(Object.fromEntries(requestForm(body, contentType)));
+  const text = requestInUtf8(body, contentType).toString('utf8');
   return text.trim() === '' ? null : jsonFromBody(text, { free: true });
 }
 

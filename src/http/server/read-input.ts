@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GatehouseError, invalidValue } from '../../lib/errors.ts';
 import { forFaults } from '../../lib/for-faults.ts';
 import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, readBytes } from '../../lib/http-body.ts';
+import { jsonFromBody, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -13,7 +13,7 @@ export type LargeBody = { maxBytes: number; body: unknown };
 
 /**
  * Returns the parsed body, of at most `maxBytes`. `correct` changes it before it is checked.
- * @throws GatehouseError `unsupported_media_type`, `invalid_request`, those of readBytes().
+ * @throws GatehouseError `unsupported_media_type`, `invalid_request`, those of readBody().
  */
 export async function readJson(
   schema: z.ZodType,
@@ -21,10 +21,11 @@ export async function readJson(
   {
     maxBytes,
     large,
+    isDocument,
     correct,
-  }: { maxBytes: number; large: LargeBody | undefined; correct(body: Json): Json },
+  }: { maxBytes: number; large: LargeBody | undefined; isDocument: boolean; correct(body: Json): Json },
 ): Promise<{ body: unknown; largeBody: Buffer | undefined }> {
-  const bytes = hasBody(req) ? await readBytes(req, large?.maxBytes ?? maxBytes) : NO_BYTES;
+  const bytes = hasBody(req) ? await readBody(req, large?.maxBytes ?? maxBytes) : NO_BYTES;
   if (bytes.length === 0) {
     if (schema.safeParse(undefined).success)
       return { body: parse(schema, undefined, 'The body'), largeBody: undefined };
@@ -38,8 +39,9 @@ export async function readJson(
     );
   }
   if (large && bytes.length > maxBytes) return { body: large.body, largeBody: bytes };
-  // A record of any members is a custom schema (shapes.ts).
-  const body = jsonFromBody(bytes.toString('utf8'), { free: schema instanceof z.ZodCustom });
+  // A record of any members is a custom schema (shapes.ts). A schema needs numbers as bounds, also beyond 2^53.
+  const options = { free: schema instanceof z.ZodCustom, doubles: isDocument };
+  const body = jsonFromBody(bytes.toString('utf8'), options);
   return { body: parse(schema, correct(body), 'The body'), largeBody: undefined };
 }
 

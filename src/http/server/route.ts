@@ -138,6 +138,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   correct?(context: Context, given: Uncorrected): { params: Record<string, unknown>; body: Json };
   /** The body is passed on unparsed, up to `maxBytes`, when the handler reads it. */
   rawBody?: { maxBytes: number; description: string; example: string };
+  /** The body holds schemas of an API. Its numbers beyond 2^53 are rounded. */
+  isDocument?: true;
   /**
    * A longer body is passed on unparsed, up to `maxBytes`, because parsing it would block the event loop. `body` is
    * then this value. `localMaxBytes`: the limit for the command line of this machine.
@@ -217,6 +219,7 @@ export function defineRoute<
           : await readJson(bodyShape, request.req, {
               maxBytes: caller === NO_CALLER ? ANONYMOUS_BODY_BYTES : MIB,
               large: largeBodyOf(spec.largeBody, caller),
+              isDocument: spec.isDocument === true,
               correct,
             });
         const userId = await resolveUser(context, request.req, { caller, rule: spec.user });

@@ -1,4 +1,5 @@
 import { GatehouseError } from '../../lib/errors.ts';
+import { wasNumber } from '../../lib/exact-numbers.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
 /** A JSON-RPC request with an id, as received. */
@@ -78,8 +79,9 @@ export function readMessage(value: Json): Message {
     if (method.startsWith('notifications/')) return { kind: 'notification', method, params: params ?? {} };
     throw invalid(`${method} needs an id: a string or an integer.`);
   }
-  if (typeof id !== 'string' && !Number.isSafeInteger(id))
-    throw invalid('id must be a string or an integer.');
+  // An answer repeats the id as it was written, and most clients would not find it again.
+  if (wasNumber(value, 'id') || (typeof id !== 'string' && !Number.isSafeInteger(id)))
+    throw invalid('id must be a string or an integer of at most 2^53.');
   const request: RpcRequest = { jsonrpc: '2.0', id: typeof id === 'string' ? id : Number(id), method };
   if (params !== undefined) request.params = params;
   return { kind: 'request', method, params: params ?? {}, request };

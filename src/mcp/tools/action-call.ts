@@ -2,6 +2,7 @@ import { correctedCall, type CallForm } from '../../actions/call-corrections.ts'
 import type { Action } from '../../connectors/catalog.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
+import { withNumbersOf, withOwnNumbersOf } from '../../lib/exact-numbers.ts';
 import { asJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
 import type { ToolScope } from './tool.ts';
@@ -34,7 +35,7 @@ interface OwnMembers {
 
 /** Returns the arguments of a tool. Reads a JSON text that holds an object as this object. */
 export function readArguments({ corrections }: Pick<ToolScope, 'corrections'>, args: unknown): Json {
-  const given = asJson(args);
+  const given = withNumbersOf(args, asJson(args));
   if (typeof given !== 'string') return given;
   const read = forgiven(WHOLE, { arguments: given });
   corrections.push(...read.corrections);
@@ -58,7 +59,7 @@ export function directArguments(
   const known = asSchema(action.inputSchema['properties']);
   const others = Object.keys(args).filter((name) => !Object.hasOwn(known, name));
   if (others.length === 0) return { input: args };
-  const input = { ...args };
+  const input = withOwnNumbersOf(args, { ...args });
   const own: OwnMembers = {};
   for (const member of DIRECT_MEMBERS) {
     if (Object.hasOwn(known, member)) continue;

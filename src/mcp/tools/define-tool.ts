@@ -3,6 +3,7 @@ import type { JsonSchema } from '../../connectors/format.ts';
 import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import { invalidRequest, withDetails, type GatehouseError } from '../../lib/errors.ts';
+import { withNumbersOf } from '../../lib/exact-numbers.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { hasManyNamed } from '../../lib/json-bounds.ts';
 import { memoByObject } from '../../lib/memo.ts';
@@ -65,7 +66,7 @@ export function tool<S extends z.ZodType>(spec: {
         parsed = spec.input.safeParse(args);
       }
       if (parsed.success) {
-        const value = await spec.run(scope, parsed.data);
+        const value = await spec.run(scope, withNumbersOf(args, parsed.data));
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
       const inputSchema = schemaOf(spec);

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { SECOND } from '../../lib/clock.ts';
+import { exactJsonText } from '../../lib/exact-numbers.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
 import { headersFor } from '../protocol/mcp-2026.ts';
@@ -167,7 +168,7 @@ async function relay(bridge: Bridge, answer: RemoteAnswer, id: string | number |
   const text = await answer.body.text();
   const message = messageOf(text);
   if (answer.status === 200 && message !== undefined) {
-    bridge.write(JSON.stringify(message));
+    bridge.write(exactJsonText(message));
     return text;
   }
   fail(bridge, id, { sentence: refusalOf(bridge, answer.status, text), error: message?.['error'] });
@@ -182,7 +183,7 @@ async function relayEvents(bridge: Bridge, answer: RemoteAnswer, standing: boole
       const message = messageOf(data);
       if (message === undefined) return;
       last = data;
-      bridge.write(JSON.stringify(message));
+      bridge.write(exactJsonText(message));
     },
   });
   const decoder = new TextDecoder();

@@ -171,14 +171,7 @@ async function post(
       'The Content-Type of an MCP request must be application/json.',
     );
   }
-  const encoding = headerText(req, 'content-encoding') ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') {
-    throw new GatehouseError(
-      'unsupported_media_type',
-      'Send the body of an MCP request without a Content-Encoding.',
-    );
-  }
-  const body = parse(await readBody(req, MIB));
+  const body = parse((await readBody(req, MIB)).toString('utf8'));
   const granted = await grantOf(context, req, authentication);
   const message = Array.isArray(body) ? undefined : readMessage(body);
   if (message && 'method' in message) visit.rpcMethod = message.method.slice(0, 64);

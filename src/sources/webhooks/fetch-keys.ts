@@ -1,4 +1,5 @@
 import type { Base } from '../../base.ts';
+import { answerText } from '../../lib/body-text.ts';
 import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { publicKeysIn, type FetchKeys, type PublicKey } from './public-key.ts';
@@ -51,7 +52,7 @@ async function readKeys(outbound: Base['outbound'], url: string): Promise<readon
   const answer = await outbound.request(options).catch((error: unknown) => {
     throw keysMissing(error);
   });
-  const keys = answer.status === 200 ? publicKeysIn(answer.body.toString('utf8')) : [];
+  const keys = answer.status === 200 ? publicKeysIn(answerText(answer)) : [];
   if (keys.length === 0) throw keysMissing();
   return keys;
 }

@@ -98,6 +98,17 @@ const placesOf = memoByObject((webhooks: Webhooks) => {
   return places;
 });
 
+/** Returns whether a connector file reads the bodies of webhooks. Some have their topic in a header, and nothing else. */
+export function readsBody(webhooks: Webhooks): boolean {
+  const { events, account, topic, eventId } = webhooks;
+  const isInBody = (place: string | undefined) => place?.startsWith('body:') ?? false;
+  return (
+    events !== undefined ||
+    [account, topic, eventId].some(isInBody) ||
+    [...placesOf(webhooks).values()].some(({ paths }) => paths.length > 0)
+  );
+}
+
 /** Returns the path of the id in an event that holds no record; undefined when it holds one. */
 function idPlaceOf(webhooks: Webhooks, { fetchId, record }: HookTopic): string | undefined {
   return fetchId ?? (record === undefined ? webhooks.fetchId : undefined);

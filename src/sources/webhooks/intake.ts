@@ -8,6 +8,7 @@ import { newOrderedId } from '../../lib/ids.ts';
 import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
+import { createPause } from '../../upstream/large-answers.ts';
 import { accountSwitched } from '../consumers.ts';
 import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { createKeyReader } from './fetch-keys.ts';
@@ -25,6 +26,7 @@ import {
 } from './senders.ts';
 import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './hook-request.ts';
+import { startReading, type Reading } from './hook-reading.ts';
 import { filled } from './signed-content.ts';
 import { interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
 import type { Accepted, Intake } from '../context.ts';
@@ -64,6 +66,7 @@ export function createIntake(context: Context): Intake {
   const senders = createHookSenders(context);
   const fetchKeys = createKeyReader(context);
   const room = new BodyRoom(MOST_AT_ONCE);
+  const pause = createPause();
   const arrivals = context.store.groupCommit<Arrival, Stored>(
     (tx, some) => storeAll(tx, context, some),
     (tx) => context.dispatcher.committed(tx),
@@ -82,8 +85,9 @@ export function createIntake(context: Context): Intake {
     }
   };
 
-  const take = async (sender: HookSender, request: HookRequest): Promise<Taken> => {
-    if (!(await sender.isGenuine(request, context.clock.now()))) return 'not_genuine';
+  const take = async (sender: HookSender, hook: Reading): Promise<Taken> => {
+    if (!(await sender.isGenuine(hook.signed, context.clock.now()))) return 'not_genuine';
+    const request = await hook.whole();
     return takeEvents(sender, request, eventsIn(sender.webhooks, request, sender.account));
   };
 
@@ -100,11 +104,12 @@ export function createIntake(context: Context): Intake {
   };
 
   /** Takes a webhook for each source of the connection that has topics of it. */
-  const acceptManual = async (address: ManualAddress, request: HookRequest): Promise<Accepted> => {
+  const acceptManual = async (address: ManualAddress, hook: Reading): Promise<Accepted> => {
     const { webhooks, account, senders: ofConnection } = address;
-    const challenged = challengeOf(address, request);
+    const challenged = challengeOf(address, hook.signed);
     if (challenged) return challenged;
-    if (!(await address.isGenuine(request, context.clock.now()))) throw wrongSignature();
+    if (!(await address.isGenuine(hook.signed, context.clock.now()))) throw wrongSignature();
+    const request = await hook.whole();
     const events = eventsIn(webhooks, request, account);
     await storeArrival(
       context,
@@ -125,18 +130,19 @@ export function createIntake(context: Context): Intake {
         ? readManualAddress(context, { connectorId, token, fetchKeys })
         : senders.find(connectorId, token),
     hold: (sender) => room.hold('senders' in sender ? sender.credentialId : sender.source.sourceId),
-    async accept(sender, request) {
-      if ('senders' in sender) return acceptManual(sender, request);
-      const challenged = challengeOf(sender, request);
+    async accept(sender, arrived) {
+      const hook = await startReading(context, arrived, { sender, pause });
+      if ('senders' in sender) return acceptManual(sender, hook);
+      const challenged = challengeOf(sender, hook.signed);
       if (challenged) return challenged;
-      let taken = await take(sender, request);
+      let taken = await take(sender, hook);
       if (taken === 'not_genuine' || taken === 'outdated') {
         // The sender in memory may be older than a change of the key. After a change of the account the address is unknown.
         const current = await senders.reload(sender).catch((error: unknown) => {
           if (taken === 'outdated') throw accountSwitched();
           throw error;
         });
-        if (!isCurrent(sender, current.row)) taken = await take(current, request);
+        if (!isCurrent(sender, current.row)) taken = await take(current, hook);
       }
       switch (taken) {
         case 'not_genuine':

@@ -4,9 +4,10 @@ import type { Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
 import type { HookExample } from '../../connectors/examples-format.ts';
 import type { Fault } from '../../lib/errors.ts';
+import { createPause } from '../../upstream/large-answers.ts';
 import { eventScopesOf } from '../../connectors/source-model.ts';
 import { eventsIn, interpretEvent } from './hook-events.ts';
-import { bodyOf, type HookRequest } from './hook-request.ts';
+import { readHookBody, type HookRequest } from './hook-request.ts';
 import { publicKeysIn } from './public-key.ts';
 import { createVerifier } from './verify.ts';
 
@@ -23,7 +24,7 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
   const value = valuesOf(connector, example);
   if (Array.isArray(value)) return value;
   const { expect } = example;
-  const request = toRequest(example);
+  const request = await toRequest(example);
   const keys = publicKeysIn(example.keys);
   const isGenuine = createVerifier(webhooks.verify, { value, fetchKeys: async () => keys });
   const genuine = await isGenuine(request, Date.parse(example.at));
@@ -67,19 +68,19 @@ async function eventsOf(
   return events;
 }
 
-function toRequest({ request }: HookExample): HookRequest {
+async function toRequest({ request }: HookExample): Promise<HookRequest> {
   const headers = new Map(
     Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const raw = Buffer.from(request.body, 'utf8');
-  return {
+  const arrived = {
     method: request.method,
     url: request.url,
     query: new URL(request.url).searchParams,
-    header: (name) => headers.get(name.toLowerCase()),
+    header: (name: string) => headers.get(name.toLowerCase()),
     raw,
-    body: bodyOf(raw, headers.get('content-type') ?? ''),
   };
+  return { ...arrived, body: await readHookBody(arrived, createPause()).catch(() => null) };
 }
 
 function valuesOf(

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { MINUTE } from '../../lib/clock.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
+import { exactAnswer, exactEvents } from './exact-messages.ts';
 
 /** The limit of one answer, all its messages together. */
 const MAX_ANSWER_BYTES = 10 * MIB;
@@ -107,9 +108,10 @@ export function remoteFetch({ calls, standing }: Ways, under: () => Under): Fetc
     const answer = await (isListening ? standing : calls).stream(request);
     if (method === 'POST' && isStateless && isOpening) return versionAnswer(answer);
     if (method === 'POST' && answer.status >= 400) return refusal(answer, { headers, isStateless });
-    const isStream = isEventStream(answer) && !isListening;
-    const body = isStream ? untilEnd(answer.body, { isStateless, streamEnded }) : answer.body;
-    return toResponse({ ...answer, body });
+    if (!isEventStream(answer))
+      return toResponse({ ...answer, body: exactAnswer(answer.body, answer.headers['content-type'] ?? '') });
+    const body = isListening ? answer.body : untilEnd(answer.body, { isStateless, streamEnded });
+    return toResponse({ ...answer, body: exactEvents(body) });
   };
 }
 

@@ -7,6 +7,7 @@ import { sha256 } from '../../lib/sha256.ts';
 import type { Context } from '../context.ts';
 import { parseAnswer } from '../large-answers.ts';
 import { cancelled } from '../pause.ts';
+import { inputForJson } from '../sent-numbers.ts';
 import { buildEndpoint, type Endpoint } from '../request.ts';
 import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
 import { shallowEntries } from './listed.ts';
@@ -112,7 +113,7 @@ async function perform(
     case 'tools/call':
       return session.ask({
         method: 'tools/call',
-        params: { name: mcp.name, arguments: input },
+        params: { name: mcp.name, arguments: inputForJson({ action, input }) },
         inputSchema: action.inputSchema,
       });
     case 'resources/read':

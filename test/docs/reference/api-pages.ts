@@ -53,6 +53,27 @@ console.log(await gatehouse.get('/api/servers'));
 
 The client is described in [The TypeScript client](clients.md). For operations of a user, its \`token\` is a JWT of that user.
 
+### Bytes of a body
+
+Gatehouse reads bodies of callers, apps and webhooks, and files of the command line, by the same rules:
+
+| Part | Rule |
+| --- | --- |
+| charset | that of the \`Content-Type\`, UTF-8 by default; a byte order mark is removed |
+| \`Content-Encoding\` | gzip, br and deflate; the limit of the body counts its unpacked bytes |
+| unknown charset or encoding | 415 \`unsupported_media_type\` |
+| a request that is no text of its charset | 400 \`invalid_request\`; in answers of apps such bytes become U+FFFD |
+| U+0000 and halves of surrogate pairs | U+FFFD in everything that is stored |
+
+### Large numbers
+
+Most clients round integers beyond 2^53. Answers, events and workflows have them as texts of their digits:
+\`{"id": "9007199254740993"}\`. The output schema of an action then says \`integer\` or \`string\`. It says so unless a bound or a format
+of 32 bits excludes such numbers. The same holds for numbers with a fraction beyond 2^53, and for numbers beyond the range of a double.
+
+Where the schema of an input says \`integer\` or \`number\`, the number and the text of its digits are both taken. The app gets the number
+with all digits. Where a schema takes any value, a number stays a number and a text stays a text.
+
 ## Answers
 
 Times are ISO 8601 in UTC. A list has \`data\` and \`pagination\`: \`{"hasMore": true, "nextOffset": 50}\`. The query sets \`limit\` (1 to

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { verify as schemes, type HookVerification } from '../../../src/connectors/verify-format.ts';
-import { bodyOf, textAt, type HookRequest } from '../../../src/sources/webhooks/hook-request.ts';
+import { parseJson, type Json } from '../../../src/lib/json.ts';
+import { textAt, type HookRequest } from '../../../src/sources/webhooks/hook-request.ts';
 import { createVerifier, type VerifierValues } from '../../../src/sources/webhooks/verify.ts';
 import { IS_FULL } from '../../support/full.ts';
 
@@ -13,6 +14,16 @@ const ADDRESS = 'https://gatehouse.example.com/hooks/app/token';
 /** Returns a scheme as in a connector file, with the format's defaults. */
 function scheme(verify: object): HookVerification {
   return schemes.parse(verify);
+}
+
+/** Returns a body that is a form or JSON, null for others. */
+function bodyOf(text: string, contentType: string): Json {
+  if (contentType.includes('form')) return Object.fromEntries(new URLSearchParams(text));
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
 }
 
 const NO_KEYS = async () => [];
@@ -38,7 +49,7 @@ function request(body: string | Buffer, headers: Record<string, string> = {}, ur
     query: new URL(url).searchParams,
     header: (name) => known.get(name),
     raw,
-    body: bodyOf(raw, known.get('content-type') ?? 'application/json'),
+    body: bodyOf(String(raw), known.get('content-type') ?? ''),
   };
 }
 

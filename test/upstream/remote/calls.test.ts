@@ -88,6 +88,34 @@ function insteadOfCalls(answer: (id: unknown, res: ServerResponse) => void): voi
 const asJson = (res: ServerResponse, message: unknown) =>
   void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
 
+test.each(['JSON', 'events'])(
+  'integers beyond 2^53 keep their digits to a remote server and back, as %s',
+  async (form) => {
+    const id = await idOf(`token_of_exact_${form}`);
+    let sent = '';
+    remote.instead = (_req, res, body) => {
+      if (!body.includes('"tools/call"')) return false;
+      sent = body;
+      const called = z.object({ id: z.unknown() }).parse(JSON.parse(body));
+      const result = '{"content":[],"structuredContent":{"id":9007199254740993,"near":[9007199254740992]}}';
+      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(called.id)},"result":${result}}`;
+      const isStream = form === 'events';
+      res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      res.end(isStream ? `event: message\ndata: ${message}\n\n` : `\ufeff${message}`);
+      return true;
+    };
+    const answer = await service.call('POST', '/connectors/remote/actions/add/execute', {
+      headers: { 'x-svc-userid': userId },
+      rawBody: `{"credentialId":"${id}","input":{"a":9007199254740993,"b":"9007199254740995"}}`,
+    });
+    expect(sent).toContain('"arguments":{"a":9007199254740993,"b":9007199254740995}');
+    expect(answer.at('data.structuredContent')).toEqual({
+      id: '9007199254740993',
+      near: ['9007199254740992'],
+    });
+  },
+);
+
 test('each credential has sessions of its own, which later calls use again', async () => {
   const [ada, grace] = [await idOf('token_of_ada_2'), await idOf('token_of_grace')];
   remote.heard.length = 0;
