@@ -39,6 +39,7 @@ import type { Listings } from './mcp/tools/tool-listings.ts';
 import { CATALOG_FOLDER, packagePath } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createRemoteServers } from './remote/live-remotes.ts';
+import { createSignInClients } from './remote/sign-in-clients.ts';
 import { createLiveServers, type LiveServer } from './servers/live-servers.ts';
 import { readSettings } from './servers/environment-settings.ts';
 import type { Environment } from './store/environments.ts';
@@ -134,6 +135,7 @@ export async function openContext(
       throttle: createThrottle(clock),
       remoteSessions: createRemoteSessions(outbound, toStreams, clock),
       remoteServers: createRemoteServers(clock),
+      signInClients: createSignInClients(clock),
       executions,
       circuits: createCircuits({ db, clock, log, telemetry }),
       executionSummaries: createExecutionSummaries({ db, clock }),
@@ -179,6 +181,7 @@ export async function openContext(
     };
     // The callers read publicUrl of this same object, because it is final only when the server listens.
     base.remoteSessions.watch((connector, event) => base.remoteServers.noticed(connector, event));
+    base.signInClients.use(base);
     const known = Object.assign(base, { oidc: oidcOf(config, base, toIssuers) });
     return Object.assign(known, { callers: createCallers(known) });
   } catch (error) {

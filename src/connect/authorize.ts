@@ -39,6 +39,7 @@ export async function beginAuthorization(
   const { connector, scheme } = chosenScheme(context, session, { connectorId, type });
   if (scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by keys, not by signing in' }]);
+  await context.signInClients.beforeSignIn({ environment: session.environment, connectorId });
   const client = await requireOAuthClient(context, session.environment, connector);
   const { values, faults } = checkEntered(connector, scheme, {
     data: { ...client.fields, ...data, ...prefillOf(context, session) },

@@ -106,9 +106,12 @@ async function outcomeOf(
   callback: Callback,
 ): Promise<Outcome | undefined> {
   const { connector, session } = consent;
+  const key = { environment: session.environment, connectorId: connector.connectorId };
+  let clientId: string | undefined;
   try {
     await requireEnabled(context.db, session.environment, session.userId);
     const client = await requireOAuthClient(context, session.environment, connector);
+    ({ clientId } = client);
     // No signal: closing the window stops nothing, because the person has consented and the code works only once.
     const tokens = await exchangeCode(context, {
       ...consent,
@@ -117,9 +120,12 @@ async function outcomeOf(
       state: callback.query.get('state') ?? '',
       callback: callback.query,
     });
+    context.signInClients.signedIn(key);
     return await connectOrAsk(context, consent, tokens);
   } catch (error) {
-    const ended = failure(connector, error);
+    const isNew =
+      clientId !== undefined && refusesClient(error) && (await context.signInClients.refused(key, clientId));
+    const ended = isNew ? registeredAgain(connector) : failure(connector, error);
     const { connectorId } = connector;
     const facts = { connectorId, sessionId: session.sessionId, ...factsOf(error) };
     context.log[levelOf(ended)](facts, 'connecting an account failed');
@@ -174,6 +180,18 @@ function refusal({ name }: Connector, error: string): Failed {
   return failed(
     'provider_refused',
     `${name} could not sign you in${code}. Try again; if it keeps failing, contact the operator of this application.`,
+  );
+}
+
+/** Returns whether an OAuth server refuses the client itself, in the redirect or at its token endpoint. */
+function refusesClient(error: unknown): boolean {
+  return error instanceof OAuthRefusal && ['invalid_client', 'unauthorized_client'].includes(error.error);
+}
+
+function registeredAgain({ name }: Connector): Failed {
+  return failed(
+    'provider_refused',
+    `${name} no longer knew this application, which has registered there again. Try again.`,
   );
 }
 

@@ -15,6 +15,25 @@ export interface CredentialEvents {
   ): Promise<void>;
 }
 
+/** Keeps the clients that Gatehouse itself registered at the OAuth servers of remote MCP servers. */
+export interface SignInClients {
+  /** Registers the client of a connector again where its OAuth server does not know it any more. Never rejects. */
+  beforeSignIn(key: ConnectorIn): Promise<void>;
+  /** Notes that a sign-in worked, so that the client is known. */
+  signedIn(key: ConnectorIn): void;
+  /**
+   * Registers the client again after a refusal of this one. Returns whether there is another client now. Never
+   * rejects.
+   */
+  refused(key: ConnectorIn, clientId: string): Promise<boolean>;
+}
+
+/** A connector of an environment. */
+interface ConnectorIn {
+  environment: Environment;
+  connectorId: string;
+}
+
 /** Is notified when a credential leads elsewhere, in the transaction of the change. */
 export interface AccountChanges {
   /** Another account replaced the account of the credential. */

@@ -19,7 +19,8 @@ import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts'
 export type RenewContext = Pick<
   Context,
   'db' | 'clock' | 'log' | 'telemetry' | 'keys' | 'catalog' | 'outbound' | 'operator' | 'credentialMemory'
->;
+> &
+  Partial<Pick<Context, 'signInClients'>>;
 
 /** Pause between a first `invalid_grant` and the second attempt, whose result counts. */
 const RECHECK_MS = 5 * SECOND;
@@ -83,6 +84,7 @@ export async function renew(
   try {
     return await attempt(context, renewal, renewal.values);
   } catch (error) {
+    if (await isForgotten(context, renewal, error)) return await giveUp(context, renewal, error);
     if (!endsGrant(scheme, error)) return fallBack(context, renewal, error);
   }
   const newer = await waitForOthers(context, renewal, lastEndedAt);
@@ -93,6 +95,22 @@ export async function renew(
     if (!endsGrant(scheme, error)) return fallBack(context, renewal, error);
     return (await trySpares(context, renewal)) ?? (await giveUp(context, renewal, error));
   }
+}
+
+/**
+ * Returns whether the app forgot the client of these tokens, and Gatehouse has registered another one. The refresh token
+ * is bound to the forgotten client (RFC 6749 section 6).
+ */
+async function isForgotten(
+  context: RenewContext,
+  { connector, scheme, lease }: Renewal,
+  error: unknown,
+): Promise<boolean> {
+  const { signInClients } = context;
+  if (!signInClients || scheme.type !== 'oauth2' || !refusesClient(error)) return false;
+  const { environment } = lease.credential;
+  const { clientId } = await requireOAuthClient(context, environment, connector);
+  return signInClients.refused({ environment, connectorId: connector.connectorId }, clientId);
 }
 
 /** Requests tokens with a refresh token, or with id and secret, and saves them. */
@@ -180,10 +198,13 @@ async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): 
   const message = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
   const ownKeys = hasOwnKeys(scheme);
   const keys = scheme.type === 'token_exchange' ? 'keys' : 'client id and secret';
+  const isForgottenClient = refusesClient(error);
   const reason = ownKeys
     ? `${connector.name} refused the ${keys}. Replace them.`
-    : `${connector.name} no longer renews the access: it was revoked there, or unused for too long. Connect the account again.`;
-  const state = ownKeys ? 'needs_reconnect' : 'revoked';
+    : isForgottenClient
+      ? `${connector.name} no longer knew this application, which has registered again. Connect the account again.`
+      : `${connector.name} no longer renews the access: it was revoked there, or unused for too long. Connect the account again.`;
+  const state = ownKeys || isForgottenClient ? 'needs_reconnect' : 'revoked';
   await endCredential(context, lease.credential, {
     state,
     cause: 'invalid_grant',
@@ -284,6 +305,11 @@ function endsGrant(scheme: TokenScheme, error: unknown): boolean {
   // A token exchange has no operator's app that could be at fault.
   if (error.error === 'invalid_grant' || scheme.type === 'token_exchange') return true;
   return scheme.type === 'oauth2_client_credentials' && CLIENT_REFUSALS.has(error.error);
+}
+
+/** Returns whether a token endpoint refuses the client in the words of the standard. A status alone may have other causes. */
+function refusesClient(error: unknown): boolean {
+  return error instanceof OAuthRefusal && ['invalid_client', 'unauthorized_client'].includes(error.error);
 }
 
 /** Returns whether tokens come from keys of the user's own, and not from a consent. */

@@ -9,7 +9,7 @@ import type { Tx } from '../store/schema.ts';
 import type { Context } from './context.ts';
 import { readTools } from './read-tools.ts';
 import { findRemote, recordRead, saveRemote, type Remote } from './remote-rows.ts';
-import { followSignIn, ownAddresses, saveClient } from './sign-in.ts';
+import { followSignIn, keptSignIn, oauth2With, ownAddresses, renewClient, saveClient } from './sign-in.ts';
 import { split, type RemoteAuthentication, type RemoteSettings } from './remote-settings.ts';
 import { idsIn, type ToolIds } from './tool-ids.ts';
 import { fileOfTools, type Report } from './tools-file.ts';
@@ -74,7 +74,9 @@ export async function changeRemote(
  */
 export async function readAgain(context: Context, key: ConnectorKey, caller: string): Promise<Imported> {
   await requireStored(context.db, key);
-  const remote = await findRemote(context, key);
+  let remote = await findRemote(context, key);
+  if (remote && (await renewClient(context, remote, { caller })))
+    remote = (await findRemote(context, key)) ?? remote;
   if (!remote)
     throw new GatehouseError(
       'invalid_request',
@@ -151,7 +153,7 @@ async function breaksSince({ db }: Context, key: ConnectorKey, before: Version):
 async function prepare(context: Context, environment: ConnectorKey['environment'], server: RemoteServer) {
   const { connectorId, name, url } = server;
   const key = { environment, connectorId };
-  const { authentication, values, client } = await resolved(context, server);
+  const { authentication, values, client } = await resolved(context, key, server);
   const settings: RemoteSettings = {
     connectorId,
     url,
@@ -171,14 +173,16 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
 }
 
 /** Returns the form of the credentials, with the values of the operator or the client at the server's OAuth server. */
-async function resolved(context: Context, { connectorId, url, authentication }: RemoteServer) {
+async function resolved(context: Context, key: ConnectorKey, { url, authentication }: RemoteServer) {
   if (authentication.type !== 'oauth2') return { ...split(authentication), client: undefined };
   const { scopes } = authentication;
   const { clientAt, findOAuthServer } = await import('../upstream/remote/discovery.ts');
   const found = await findOAuthServer(context.outbound, url, scopes);
-  const { server, client } = await clientAt(context.outbound, found, ownAddresses(context, connectorId));
-  const oauth2 = { type: 'oauth2' as const, server, ...(scopes ? { scopes } : {}) };
-  return { authentication: oauth2, values: undefined, client };
+  const before = await findRemote(context, key);
+  const kept = before?.settings.url === url ? await keptSignIn(context, before, found.server) : undefined;
+  if (kept) return { authentication: oauth2With(kept, scopes), values: undefined, client: undefined };
+  const { server, client } = await clientAt(context.outbound, found, ownAddresses(context, key.connectorId));
+  return { authentication: oauth2With({ server, client }, scopes), values: undefined, client };
 }
 
 /** Returns the day in the stored file, so that equal tools make an equal file. */

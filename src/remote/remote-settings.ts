@@ -39,6 +39,13 @@ export const remoteAuthentication = z.discriminatedUnion('type', [
 ]);
 export type RemoteAuthentication = z.infer<typeof remoteAuthentication>;
 
+/** The client that Gatehouse has at an OAuth server; another OAuth app of the connector is one of the operator. */
+const ownClient = z.object({
+  clientId: z.string(),
+  /** When its secret ends, epoch ms. */
+  secretEndsAt: z.number().optional(),
+});
+
 /** The address of a remote server and the form of its credentials, without secrets. */
 export const remoteSettings = z.object({
   connectorId: z.string(),
@@ -49,7 +56,12 @@ export const remoteSettings = z.object({
     z.object({ type: z.literal('bearer') }),
     z.object({ type: z.literal('headers'), names: z.array(z.string()) }),
     // `scopes`: those that the operator named, which count at every OAuth server.
-    z.object({ type: z.literal('oauth2'), server: oauthServer, scopes: z.array(z.string()).optional() }),
+    z.object({
+      type: z.literal('oauth2'),
+      server: oauthServer,
+      scopes: z.array(z.string()).optional(),
+      client: ownClient.optional(),
+    }),
   ]),
 });
 export type RemoteSettings = z.infer<typeof remoteSettings>;

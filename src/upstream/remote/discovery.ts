@@ -24,6 +24,8 @@ const METHODS = { none: 'none', client_secret_post: 'body', client_secret_basic:
 export interface RegisteredClient {
   clientId: string;
   clientSecret: string | undefined;
+  /** When the secret ends, epoch ms; absent where it does not end. */
+  secretEndsAt?: number;
 }
 
 /** Addresses of Gatehouse for a connector's sign-in. */
@@ -168,10 +170,16 @@ async function withClient(
     clientMetadata: { ...clientMetadata(own), token_endpoint_auth_method: method },
     fetchFn,
   });
-  const { client_id: clientId, client_secret: clientSecret } = registered;
+  const {
+    client_id: clientId,
+    client_secret: clientSecret,
+    client_secret_expires_at: endsAt = 0,
+  } = registered;
   // A server may give a secret although none was wanted.
   const given = clientSecret !== undefined && method === 'none' ? 'client_secret_post' : method;
-  return { server: { ...found, clientAuthentication: METHODS[given] }, client: { clientId, clientSecret } };
+  // Zero stands for no end (RFC 7591 section 3.2.1).
+  const secret = { clientSecret, ...(clientSecret && endsAt > 0 ? { secretEndsAt: endsAt * SECOND } : {}) };
+  return { server: { ...found, clientAuthentication: METHODS[given] }, client: { clientId, ...secret } };
 }
 
 /** Returns the facts of Gatehouse as a client (RFC 7591). */
