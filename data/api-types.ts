@@ -6625,12 +6625,34 @@ export interface operations {
                     mcp?: components["schemas"]["RemoteServer"];
                     /** @description Whether an import that breaks callers is stored. Default: false. */
                     acceptBreaking?: boolean;
-                    /** @description Whether to store nothing and only return the report and the changes. Default: false. */
+                    /** @description Whether to check all, store nothing, and only return the report and the changes. Default: false. */
                     dryRun?: boolean;
                 };
             };
         };
         responses: {
+            /** @description With `dryRun`: the report. Nothing was stored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id of a connector, such as `shopify`. */
+                        connectorId: string;
+                        /** @description Number of the newest version, from 1; 0 for a new connector that was only checked. */
+                        version: number;
+                        /** @description Parts that an import left out or changed. */
+                        report?: components["schemas"]["OpenApiReport"] | components["schemas"]["ImportReport"];
+                        /** @description The differences. */
+                        changes?: components["schemas"]["ImportChanges"];
+                        /** @description Changes after which calls or credentials of today fail. */
+                        breaking?: string[];
+                        /** @description Whether the tools of a remote server are unknown until a user has connected an account. */
+                        pending?: boolean;
+                    };
+                };
+            };
             /** @description The id and the version. */
             201: {
                 headers: {
@@ -6640,7 +6662,7 @@ export interface operations {
                     "application/json": {
                         /** @description Id of a connector, such as `shopify`. */
                         connectorId: string;
-                        /** @description Number of the newest version, from 1. */
+                        /** @description Number of the newest version, from 1; 0 for a new connector that was only checked. */
                         version: number;
                         /** @description Parts that an import left out or changed. */
                         report?: components["schemas"]["OpenApiReport"] | components["schemas"]["ImportReport"];
@@ -6761,7 +6783,7 @@ export interface operations {
                     mcp?: components["schemas"]["RemoteServer"];
                     /** @description Whether an import that breaks callers is stored. Default: false. */
                     acceptBreaking?: boolean;
-                    /** @description Whether to store nothing and only return the report and the changes. Default: false. */
+                    /** @description Whether to check all, store nothing, and only return the report and the changes. Default: false. */
                     dryRun?: boolean;
                 };
             };
@@ -6776,7 +6798,7 @@ export interface operations {
                     "application/json": {
                         /** @description Id of a connector, such as `shopify`. */
                         connectorId: string;
-                        /** @description Number of the newest version, from 1. */
+                        /** @description Number of the newest version, from 1; 0 for a new connector that was only checked. */
                         version: number;
                         /** @description Parts that an import left out or changed. */
                         report?: components["schemas"]["OpenApiReport"] | components["schemas"]["ImportReport"];
@@ -6976,7 +6998,7 @@ export interface operations {
                     openapi?: components["schemas"]["OpenApiImport"];
                     /** @description Whether an import that breaks callers is stored. Default: false. */
                     acceptBreaking?: boolean;
-                    /** @description Whether to store nothing and only return the report and the changes. Default: false. */
+                    /** @description Whether to check all, store nothing, and only return the report and the changes. Default: false. */
                     dryRun?: boolean;
                 };
             };
@@ -6991,7 +7013,7 @@ export interface operations {
                     "application/json": {
                         /** @description Id of a connector, such as `shopify`. */
                         connectorId: string;
-                        /** @description Number of the newest version, from 1. */
+                        /** @description Number of the newest version, from 1; 0 for a new connector that was only checked. */
                         version: number;
                         /** @description Parts that an import left out or changed. */
                         report?: components["schemas"]["OpenApiReport"] | components["schemas"]["ImportReport"];

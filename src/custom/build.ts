@@ -123,10 +123,11 @@ function built(parts: Parts, id: string | undefined): Built {
 function importDocument({ body, id, basis, today }: ImportTask): Built {
   const { openapi, acceptBreaking = false, dryRun = false } = readRequest(body);
   const { document, connectorId } = openapi;
-  if (id === undefined && (acceptBreaking || dryRun)) {
-    const field = dryRun ? 'dryRun' : 'acceptBreaking';
-    throw invalidRequest([{ field, rule: 'is for a connector that exists; use PUT' }], 'The body');
-  }
+  if (id === undefined && acceptBreaking)
+    throw invalidRequest(
+      [{ field: 'acceptBreaking', rule: 'is for a connector that exists; use PUT' }],
+      'The body',
+    );
   if (id !== undefined && connectorId !== undefined && connectorId !== id)
     throw invalidRequest([{ field: 'openapi.connectorId', rule: `must equal "${id}"` }], 'The body');
   const { written, include, report } = importOpenApi(

@@ -34,6 +34,8 @@ export interface Change {
    * Absent for another kind of connector.
    */
   remote?: { save(tx: Tx): Promise<void> } | 'stays';
+  /** Whether everything is checked and nothing stored. */
+  dryRun?: boolean | undefined;
 }
 
 /** A checked version, as it is stored. */
@@ -50,7 +52,8 @@ async function saveOrigin(tx: Tx, key: ConnectorKey, { remote }: Change): Promis
 }
 
 /**
- * Adds a custom connector to an environment. This process uses it from the return on, others within a second.
+ * Adds a custom connector to an environment. This process uses it from the return on, others within a second. A dry run
+ * returns version 0.
  * @throws GatehouseError `invalid_request`, `connector_exists`, `limit_reached`
  */
 export async function createConnector(
@@ -64,14 +67,15 @@ export async function createConnector(
   assertFree(context.catalog, connectorId);
   const key = { environment, connectorId };
   const version = await context.db.transaction().execute(async (tx) => {
-    await raiseRevision(tx, environment);
+    if (!change.dryRun) await raiseRevision(tx, environment);
     const row = await findRow(tx, key);
     if (row?.deleted_at === null) throw connectorExists(connectorId, 'Change it with PUT.');
     await assertRoom(tx, key);
+    if (change.dryRun) return 0;
     await saveOrigin(tx, key, change);
     return insertVersion(context, tx, { key, made, caller: change.caller, before: row?.version ?? 0 });
   });
-  await context.customConnectors.refresh();
+  if (!change.dryRun) await context.customConnectors.refresh();
   return { connectorId, version };
 }
 
@@ -92,7 +96,8 @@ export async function changeConnector(
     if (!before) throw connectorNotFound(key.connectorId, []);
     // Building may take seconds, so it happens before the transaction.
     const made = await change.make(before);
-    const version = made ? await storeAfter(context, key, { before, made, change }) : before.version;
+    const version =
+      made && !change.dryRun ? await storeAfter(context, key, { before, made, change }) : before.version;
     if (version === undefined) continue;
     await context.customConnectors.refresh();
     return { connectorId: key.connectorId, version, before };

@@ -33,7 +33,8 @@ export const importOptions = {
     description: 'Whether an import that breaks callers is stored. Default: false.',
   }),
   dryRun: z.boolean().optional().meta({
-    description: 'Whether to store nothing and only return the report and the changes. Default: false.',
+    description:
+      'Whether to check all, store nothing, and only return the report and the changes. Default: false.',
   }),
 };
 

@@ -18,7 +18,7 @@ export interface ImportBody {
 /** The connector after an import. */
 export interface ImportResult extends Pick<Imported, 'report' | 'changes'> {
   connectorId: string;
-  /** The newest version; unchanged after a dry run. */
+  /** The newest version; unchanged after a dry run, 0 where there is none. */
   version: number;
 }
 
@@ -35,6 +35,7 @@ export async function createImported(
   const made = { ...built, include: built.imported.include };
   const stored = await createConnector(context, environment, {
     caller: request.caller,
+    dryRun: built.imported.dryRun,
     make: () => Promise.resolve(made),
   });
   return { ...stored, ...resultOf(built) };

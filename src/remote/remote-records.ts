@@ -41,12 +41,12 @@ export interface Imported {
 export async function createRemote(
   context: Context,
   environment: ConnectorKey['environment'],
-  { server, caller }: { server: RemoteServer; caller: string },
+  { server, caller, dryRun }: { server: RemoteServer; caller: string; dryRun?: boolean | undefined },
 ): Promise<Imported> {
-  const { source, report, readAt, save, client } = await prepare(context, environment, server);
+  const { source, report, readAt, save, client } = await prepare(context, environment, { server, dryRun });
   const change = remoteChange(context, environment, { source, caller, save });
-  const made = await createConnector(context, environment, change);
-  await saveClient(context, { environment, connectorId: made.connectorId }, client);
+  const made = await createConnector(context, environment, { ...change, dryRun });
+  if (!dryRun) await saveClient(context, { environment, connectorId: made.connectorId }, client);
   return { ...made, report, pending: readAt === undefined };
 }
 
@@ -58,13 +58,15 @@ export async function createRemote(
 export async function changeRemote(
   context: Context,
   key: ConnectorKey,
-  { server, caller }: { server: RemoteServer; caller: string },
+  { server, caller, dryRun }: { server: RemoteServer; caller: string; dryRun?: boolean | undefined },
 ): Promise<Imported> {
   await requireStored(context.db, key);
-  const { source, report, readAt, save, client } = await prepare(context, key.environment, server);
+  const { source, report, readAt, save, client } = await prepare(context, key.environment, server, {
+    dryRun,
+  });
   const change = remoteChange(context, key.environment, { id: key.connectorId, source, caller, save });
-  const { version } = await changeConnector(context, key, change);
-  await saveClient(context, key, client);
+  const { version } = await changeConnector(context, key, { ...change, dryRun });
+  if (!dryRun) await saveClient(context, key, client);
   return { connectorId: key.connectorId, version, report, pending: readAt === undefined };
 }
 
@@ -150,10 +152,14 @@ async function breaksSince({ db }: Context, key: ConnectorKey, before: Version):
 }
 
 /** Returns the source of a server's connector, with its tools where they can be read now. */
-async function prepare(context: Context, environment: ConnectorKey['environment'], server: RemoteServer) {
+async function prepare(
+  context: Context,
+  environment: ConnectorKey['environment'],
+  { server, dryRun }: { server: RemoteServer; dryRun?: boolean | undefined },
+) {
   const { connectorId, name, url } = server;
   const key = { environment, connectorId };
-  const { authentication, values, client } = await resolved(context, key, server);
+  const { authentication, values, client } = await resolved(context, { key, server, dryRun });
   const settings: RemoteSettings = {
     connectorId,
     url,
@@ -173,7 +179,14 @@ async function prepare(context: Context, environment: ConnectorKey['environment'
 }
 
 /** Returns the form of the credentials, with the values of the operator or the client at the server's OAuth server. */
-async function resolved(context: Context, key: ConnectorKey, { url, authentication }: RemoteServer) {
+async function resolved(
+  context: Context,
+  {
+    key,
+    server: { url, authentication },
+    dryRun,
+  }: { key: ConnectorKey; server: RemoteServer; dryRun: boolean | undefined },
+) {
   if (authentication.type !== 'oauth2') return { ...split(authentication), client: undefined };
   const { scopes } = authentication;
   const { clientAt, findOAuthServer } = await import('../upstream/remote/discovery.ts');
@@ -181,7 +194,10 @@ async function resolved(context: Context, key: ConnectorKey, { url, authenticati
   const before = await findRemote(context, key);
   const kept = before?.settings.url === url ? await keptSignIn(context, before, found.server) : undefined;
   if (kept) return { authentication: oauth2With(kept, scopes), values: undefined, client: undefined };
-  const { server, client } = await clientAt(context.outbound, found, ownAddresses(context, key.connectorId));
+  // A check registers no client.
+  const { registration_endpoint: _, ...metadata } = found.metadata;
+  const asked = dryRun ? { ...found, metadata } : found;
+  const { server, client } = await clientAt(context.outbound, asked, ownAddresses(context, key.connectorId));
   return { authentication: oauth2With({ server, client }, scopes), values: undefined, client };
 }
 

@@ -292,10 +292,14 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await go('/add-connector');
     await page.getByRole('textbox', { name: 'Content' }).fill(SHOP);
     await button('Only check it').click();
-    await page
-      .getByText(/corner-shop|Corner shop/)
-      .first()
-      .waitFor();
+    await page.getByText('Checked. Nothing was stored').waitFor();
+    await page.getByText('of 1 operation became').waitFor();
+    await page.getByText('Connector file', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Content' }).fill(NOTES.replaceAll('notes', 'memos'));
+    await button('Only check it').click();
+    await page.getByText('It would be the connector memos').waitFor();
+    for (const id of ['memos', 'corner-shop'])
+      expect((await service.call('GET', `/connectors/${id}`)).status).toBe(404);
     await service.call('PUT', '/api/connectors/notes', {
       body: { definition: NOTES.replace('Lists the notes.', 'Lists all notes of the account.') },
     });

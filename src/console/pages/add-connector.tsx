@@ -94,15 +94,13 @@ export function AddConnector() {
               <Button type="submit" disabled={!canSend} loading={store.isPending}>
                 {known === '' ? 'Add the connector' : 'Store the version'}
               </Button>
-              {upload.form === 'openapi' && (
-                <Button
-                  variant="default"
-                  disabled={!canSend || store.isPending}
-                  onClick={() => store.mutate({ isDry: true })}
-                >
-                  Only check it
-                </Button>
-              )}
+              <Button
+                variant="default"
+                disabled={!canSend || store.isPending}
+                onClick={() => store.mutate({ isDry: true })}
+              >
+                Only check it
+              </Button>
             </Group>
           </Stack>
         </form>
@@ -140,7 +138,8 @@ function bodyOf(
   { form, text, connectorId, tags, paths, methods }: Upload,
   { known, isDry, acceptBreaking }: { known: string; isDry?: boolean; acceptBreaking?: boolean },
 ) {
-  if (form === 'definition') return { definition: text };
+  const dryRun = isDry ? { dryRun: true } : {};
+  if (form === 'definition') return { definition: text, ...dryRun };
   const include = Object.entries({ tags, paths, methods }).filter(([, list]) => list.length > 0);
   return {
     openapi: {
@@ -148,7 +147,7 @@ function bodyOf(
       ...(known !== '' || connectorId === '' ? {} : { connectorId }),
       ...(include.length === 0 ? {} : { include: Object.fromEntries(include) }),
     },
-    ...(isDry ? { dryRun: true } : {}),
+    ...dryRun,
     ...(acceptBreaking ? { acceptBreaking: true } : {}),
   };
 }

@@ -27,9 +27,8 @@ export const connectorBody = z
     'must have exactly one of definition, openapi and mcp',
   )
   .refine(
-    ({ openapi, acceptBreaking, dryRun }) =>
-      openapi !== undefined || (acceptBreaking === undefined && dryRun === undefined),
-    'acceptBreaking and dryRun are for openapi',
+    ({ openapi, acceptBreaking }) => openapi !== undefined || acceptBreaking === undefined,
+    'acceptBreaking is for openapi',
   );
 export type ConnectorBody = z.output<typeof connectorBody>;
 
@@ -73,7 +72,11 @@ const changes = z
 
 export const changed = z.object({
   connectorId: z.string(),
-  version: z.int().meta({ description: 'Number of the newest version, from 1.' }),
+  version: z
+    .int()
+    .meta({
+      description: 'Number of the newest version, from 1; 0 for a new connector that was only checked.',
+    }),
   report: z.union([openApiReport, remoteReport]).optional(),
   changes: changes.optional(),
   breaking: changes.shape.breaking.optional(),
@@ -91,12 +94,14 @@ type Request = Pick<
 export async function createFrom(request: Request) {
   const { context, caller, body } = request;
   const { environment, label } = caller;
+  const { dryRun } = body;
   const document = documentOf(request);
   if (document) return createImported(context, environment, document);
-  if (body.mcp) return createRemote(context, environment, { server: body.mcp, caller: label });
+  if (body.mcp) return createRemote(context, environment, { server: body.mcp, caller: label, dryRun });
   const { definition: source = '' } = body;
   return createConnector(context, environment, {
     caller: label,
+    dryRun,
     make: (before) => makeFromSource(context, environment, { source, kind: 'definition', before }),
   });
 }
@@ -104,13 +109,15 @@ export async function createFrom(request: Request) {
 /** Changes a connector to that of a request. */
 export async function changeTo(request: Request, key: ConnectorKey) {
   const { context, caller, body } = request;
+  const { dryRun } = body;
   const document = documentOf(request);
   if (document) return changeImported(context, key, document);
-  if (body.mcp) return changeRemote(context, key, { server: body.mcp, caller: caller.label });
+  if (body.mcp) return changeRemote(context, key, { server: body.mcp, caller: caller.label, dryRun });
   const { definition: source = '' } = body;
   const { connectorId: id, environment } = key;
   const { connectorId, version } = await changeConnector(context, key, {
     caller: caller.label,
+    dryRun,
     make: (before) => makeFromSource(context, environment, { id, source, kind: 'definition', before }),
   });
   return { connectorId, version };

@@ -85,12 +85,14 @@ export const createCustomConnectorRoute = defineRoute({
   isDocument: true,
   largeBody: LARGE_IMPORT,
   success: { status: 201, description: 'The id and the version.', schema: changed },
+  otherwise: { status: 200, description: 'With `dryRun`: the report. Nothing was stored.', schema: changed },
   errors: ['connector_exists', 'limit_reached', 'payload_too_large'],
   audited: true,
   async handler(input) {
     const { context, caller } = input;
     const { environment } = caller;
     const body = await createFrom(input);
+    if (body.version === 0) return { status: 200, body, auditTarget: body.connectorId };
     await retrySources(context, { environment, ...body });
     return { status: 201, body, auditTarget: body.connectorId };
   },
