@@ -9,6 +9,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { notifyAccountsChanged } from '../store/change-notes.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 import {
@@ -147,17 +148,23 @@ export async function listCredentialsIn(
   return { credentials: credentials.map(toCredential), ...end };
 }
 
+/** Prepared, because to build the statement takes longer than to run it. */
+const credentialByKey = perDatabase((db) =>
+  db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('credential_id', '=', '')
+    .where('user_id', '=', '')
+    .where('environment', '=', 'development')
+    .compile(),
+);
+
 /** Returns the credential if it belongs to that user and environment, else undefined. */
 export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Credential | undefined> {
   if (!CREDENTIAL_ID.test(key.credentialId)) return undefined;
-  const row = await db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('credential_id', '=', key.credentialId)
-    .where('user_id', '=', key.userId)
-    .where('environment', '=', key.environment)
-    .executeTakeFirst();
-  return row && toCredential(row);
+  const values = [key.credentialId, key.userId, key.environment];
+  const { rows } = await runPrepared(db, credentialByKey(db), values);
+  return rows[0] && toCredential(rows[0]);
 }
 
 /** Returns a credential by its id alone, for the unified API; undefined for one of the other environment. */

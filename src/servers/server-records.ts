@@ -5,7 +5,7 @@ import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/change-notes.ts';
-import { isPostgres } from '../store/prepared.ts';
+import { isPostgres, perDatabase, runPrepared } from '../store/prepared.ts';
 import { orExists } from '../store/open-database.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -115,18 +115,23 @@ function limitReached(): GatehouseError {
   );
 }
 
+/** Prepared, because to build the statement takes longer than to run it. */
+const serverById = perDatabase((db) =>
+  db
+    .selectFrom('servers')
+    .selectAll()
+    .where('server_id', '=', '')
+    .where('environment', '=', 'development')
+    .compile(),
+);
+
 export async function findServer(
   db: DbOrTx,
   environment: Environment,
   serverId: string,
 ): Promise<McpServer | undefined> {
-  const row = await db
-    .selectFrom('servers')
-    .selectAll()
-    .where('server_id', '=', serverId)
-    .where('environment', '=', environment)
-    .executeTakeFirst();
-  return row && toServer(row);
+  const { rows } = await runPrepared(db, serverById(db), [serverId, environment]);
+  return rows[0] && toServer(rows[0]);
 }
 
 /** Finds a server by id, else by name (case-insensitive), for the command line. */
