@@ -14,6 +14,8 @@ import { listedValues } from './value-rules.ts';
  * certain values stay unchanged, and the check of the schema rejects them.
  */
 
+/** The longest path of a correction, characters. A name may be as long as the input. */
+const MAX_PATH = 200;
 /** The most corrections that an answer lists. */
 const MAX_LISTED = 50;
 
@@ -36,7 +38,9 @@ class Corrections {
   readonly listed: Correction[] = [];
 
   push(correction: Correction): void {
-    if (this.listed.length < MAX_LISTED) this.listed.push(correction);
+    const { path, from, to } = correction;
+    if (this.listed.length >= MAX_LISTED) return;
+    this.listed.push({ path: path.slice(0, MAX_PATH), from: shortened(from), to });
   }
 }
 
@@ -85,7 +89,7 @@ function read(schema: unknown, value: Json, place: Place): Json {
   for (const one of alternatives) {
     const meant = meantBy(one, value);
     if (meant === undefined) continue;
-    place.corrections.push({ path: place.path, from: shortened(value), to: shortened(meant) });
+    place.corrections.push({ path: place.path, from: value, to: shortened(meant) });
     return within(one, meant, place);
   }
   return value;

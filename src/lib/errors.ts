@@ -226,7 +226,11 @@ function countOf(issue: z.core.$ZodIssue): number {
  */
 export function invalidRequest(faults: readonly Fault[], where = 'The request', others = 0): GatehouseError {
   const count = faults.length + others;
-  const shown = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
+  // The name of a member may be as long as the body.
+  const named = faults
+    .slice(0, MAX_FAULTS)
+    .map((fault) => ({ ...fault, field: fault.field.slice(0, MAX_FIELD) }));
+  const shown = named.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
   const more = count > 5 ? [`(and ${count - 5} more)`] : [];
   const listed = [...shown, ...more].reduce(
     (text, one) => `${text}${/[?(]$/.test(text) || one.startsWith('(') ? '' : ';'} ${one}`,
@@ -234,7 +238,7 @@ export function invalidRequest(faults: readonly Fault[], where = 'The request', 
   const end = listed.endsWith('?') ? '' : '.';
   return new GatehouseError('invalid_request', `${where} is invalid. ${listed}${end}`, {
     details: {
-      faults: faults.slice(0, MAX_FAULTS),
+      faults: named,
       ...(count > MAX_FAULTS ? { moreFaults: count - MAX_FAULTS } : {}),
     },
   });
