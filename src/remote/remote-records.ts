@@ -61,7 +61,8 @@ export async function changeRemote(
   { server, caller, dryRun }: { server: RemoteServer; caller: string; dryRun?: boolean | undefined },
 ): Promise<Imported> {
   await requireStored(context.db, key);
-  const { source, report, readAt, save, client } = await prepare(context, key.environment, server, {
+  const { source, report, readAt, save, client } = await prepare(context, key.environment, {
+    server,
     dryRun,
   });
   const change = remoteChange(context, key.environment, { id: key.connectorId, source, caller, save });
