@@ -1,6 +1,7 @@
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { hasControls } from '../lib/hidden-characters.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Environment } from '../store/environments.ts';
@@ -12,7 +13,7 @@ import type { Oidc } from './oidc.ts';
 import { labelOfPerson, type Person } from './people.ts';
 import { ROLE_SCOPES } from './roles.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
-import { createUser, findUser, findUserByName, type User } from './users.ts';
+import { createUser, findUser, findUserByName, usernameRule, type User } from './users.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
 
 /** The authenticated sender of a request. Every 401 about keys and JWTs comes from this file. */
@@ -211,9 +212,10 @@ async function userOfJwt(
   if (context.issuers.trusts(issuer)) {
     const issued = await context.issuers.verify(issuer, jwt, own);
     const { environment, createUsers } = issued.issuer;
-    const user =
-      (await findUserByName(context.db, environment, issued.username)) ??
-      (createUsers ? await createOrFind(context, environment, issued.username) : undefined);
+    const username = issued.username.toWellFormed();
+    // PostgreSQL compares no text with a NUL.
+    const found = hasControls(username) ? undefined : await findUserByName(context.db, environment, username);
+    const user = found ?? (createUsers ? await createOrFind(context, environment, username) : undefined);
     return { user: enabledUser(user, issued.issuedAt), expiresAt: issued.expiresAt };
   }
   const claims = await verifyUserToken(context, jwt);
@@ -231,12 +233,24 @@ function issuerOf(jwt: string): string {
   }
 }
 
-/** Creates the user. Two first requests may race; the loser finds the user that the winner created. */
+/**
+ * Creates the user. Two first requests may race; the loser finds the user that the winner created.
+ * @throws GatehouseError `unauthorized` for a name that a user must not have.
+ */
 async function createOrFind(
   context: CallerContext,
   environment: Environment,
   username: string,
 ): Promise<User | undefined> {
+  const { data, error: fault } = usernameRule.safeParse(username);
+  // A name with blanks around it must not become the user of the name without.
+  if (data !== username) {
+    const rule = fault?.issues[0]?.message ?? 'must not begin or end with a blank';
+    throw new GatehouseError(
+      'unauthorized',
+      `The JWT names a user who cannot be created: the username ${rule}.`,
+    );
+  }
   try {
     return await createUser(context, { environment, username });
   } catch (error) {

@@ -2,6 +2,7 @@ import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { label } from '../lib/label.ts';
 import { containsText } from '../store/contains-text.ts';
 import { noteChange } from '../store/change-notes.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
@@ -15,7 +16,13 @@ type UserContext = Pick<Base, 'db' | 'clock'>;
 /** An end user of the operator's product. Times are epoch milliseconds. */
 export type User = ReturnType<typeof toUser>;
 
-/** @throws GatehouseError `user_exists` when the username is taken in this environment. */
+/** The rule of a username: one line of at most 200 characters, without blanks around it. */
+export const usernameRule = label(200);
+
+/**
+ * Creates a user. The caller checks the username by usernameRule.
+ * @throws GatehouseError `user_exists` when the username is taken in this environment.
+ */
 export async function createUser(
   { db, clock }: UserContext,
   { environment, username, metadata }: { environment: Environment; username: string; metadata?: Json },

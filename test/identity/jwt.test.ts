@@ -169,6 +169,19 @@ describe('a token of a trusted issuer', () => {
     expect(found.body).toMatchObject({ data: [{ username: 'newcomer' }] });
   });
 
+  test.each([
+    ['with a NUL', 'a\0b', 'must not hold control characters'],
+    ['with a line separator', 'a\u2028b', 'must not hold control characters'],
+    ['of 201 characters', 'x'.repeat(201), 'must be 1 to 200 characters'],
+    ['with a blank before it', ' newcomer', 'must not begin or end with a blank'],
+  ])('of an issuer that creates users makes no user of a name %s', async (_what, sub, rule) => {
+    const refused = await list(await sign({ sub }, { issuer: 'https://new.example.com' }));
+    expect([refused.status, refused.text('code')]).toEqual([401, 'unauthorized']);
+    expect(refused.text('error')).toContain(rule);
+    const users = await service.call('GET', '/users');
+    expect(JSON.stringify(users.body)).not.toContain(JSON.stringify(sub));
+  });
+
   test('waits once in five seconds for keys that cannot be fetched', async () => {
     const status = async (sub: string) =>
       (await list(await sign({ sub }, { issuer: 'https://down.example.com' }))).status;

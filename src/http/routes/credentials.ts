@@ -19,7 +19,8 @@ import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Environment } from '../../store/environments.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, jsonObject, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { cursorQuery, deleted, jsonObject, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 /** Properties of the routes for the credentials of a user. */
 const ofUser = { tag: 'Credentials', auth: 'api_key', apiVersion: true, user: 'required' } as const;

@@ -10,7 +10,8 @@ import { userOfRequest } from '../../identity/visit.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
-import { deleted, label, time } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { deleted, time } from '../server/shapes.ts';
 
 /** RFC 9110 section 8.3.1, without comments. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w-]+=(?:"[^"\r\n]*"|[\w.+-]+))*$/;

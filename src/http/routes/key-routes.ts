@@ -12,7 +12,8 @@ import { KEY_SCOPES } from '../../identity/scopes.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const MAX_DAYS = 3650;
 const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60;

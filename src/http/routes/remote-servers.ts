@@ -6,7 +6,8 @@ import type { Context } from '../context.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { ConnectorKey } from '../../custom/custom-rows.ts';
 import { defineRoute } from '../server/route.ts';
-import { label, time } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { time } from '../server/shapes.ts';
 
 /** A remote MCP server in a request. */
 export const remoteServer = z

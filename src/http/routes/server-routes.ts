@@ -20,7 +20,8 @@ import { budgetsSchema, circuitSchema } from '../../servers/call-limits.ts';
 import { isRestricting, restrictionsSchema } from '../../servers/restrictions.ts';
 import { readSettings } from '../../servers/environment-settings.ts';
 import { defineRoute } from '../server/route.ts';
-import { deleted, label, time } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { deleted, time } from '../server/shapes.ts';
 
 const MAX_UNPAGED = 1000;
 

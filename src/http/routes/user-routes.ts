@@ -6,6 +6,7 @@ import {
   requireUser,
   revokeTokens,
   updateUser,
+  usernameRule,
   type User,
 } from '../../identity/users.ts';
 import { issueUserToken } from '../../identity/user-tokens.ts';
@@ -14,9 +15,9 @@ import { deleteFilesOf } from '../../files/delete-files.ts';
 import { deleteUserWithCredentials } from '../../credentials/user-gone.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
-const username = label(200).meta({
+const username = usernameRule.meta({
   description: 'Name of the user in your application; unique in the environment.',
 });
 const MAX_METADATA_BYTES = 64 * 1024;

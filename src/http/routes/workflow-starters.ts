@@ -8,7 +8,7 @@ import {
   type Starter,
 } from '../../workflows/starters.ts';
 import { defineRoute } from '../server/route.ts';
-import { label } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
 import { ofOperator, workflow } from './workflow-shapes.ts';
 import { view } from './workflows.ts';
 

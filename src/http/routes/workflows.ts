@@ -15,7 +15,8 @@ import {
   type Workflow,
 } from '../../workflows/workflow-records.ts';
 import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, label, pageOf, toCursorPage } from '../server/shapes.ts';
+import { label } from '../../lib/label.ts';
+import { cursorQuery, deleted, pageOf, toCursorPage } from '../server/shapes.ts';
 import {
   definitionBody,
   ofOperator,

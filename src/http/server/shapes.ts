@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../../lib/errors.ts';
-import { hasControls } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
@@ -45,15 +44,6 @@ export function searchParamsOf(query: z.output<typeof anyQuery>): URLSearchParam
     ),
   );
 }
-
-/** Returns the schema of a name in one line, without blanks around it. */
-export const label = (max: number) =>
-  z
-    .string()
-    .trim()
-    .min(1, `must be 1 to ${max} characters`)
-    .max(max, `must be 1 to ${max} characters`)
-    .refine((text) => !hasControls(text), 'must not hold control characters');
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 
