@@ -27,22 +27,36 @@ const FORMS: [string, string][] = [
   ],
   ['in a form', new URLSearchParams({ v: SECRET }).toString().slice(2)],
   ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+  ['in a URL, encoded twice', encodeURIComponent(encodeURIComponent(SECRET))],
+  ['in a URL with every byte encoded', percentEncoded(SECRET)],
+  ['in a URL with every byte encoded twice', percentEncoded(SECRET).replaceAll('%', '%25')],
+  ['in HTML', SECRET.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
+  [
+    'in HTML with other characters as numbers',
+    SECRET.replaceAll(/[^\w]/g, (one) => `&#${one.charCodeAt(0)};`),
+  ],
+  ['in HTML with every character as a number', SECRET.replaceAll(/./g, (one) => `&#${one.charCodeAt(0)};`)],
+  [
+    'in HTML with every character as a hexadecimal number',
+    SECRET.replaceAll(/./g, (one) => `&#x${one.charCodeAt(0).toString(16).toUpperCase()};`),
+  ],
 ];
+
+function percentEncoded(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
 
 test.each(FORMS)('a secret %s is removed from a text', (_how, form) => {
   const text = `the key ${form} is not known, ${form}.`;
   expect(scrub(text, [SECRET])).toBe('the key [secret] is not known, [secret].');
 });
 
-test.each(FORMS.filter(([how]) => !how.includes('hex')))(
-  'a secret %s is noticed in a text and in its bytes',
-  (_how, form) => {
-    const text = JSON.stringify({ key: `it is ${form}.` }).replaceAll('/', '\\/');
-    expect(secretsIn(text, [SECRET, 'another_secret'])).toEqual([SECRET]);
-    expect(secretsIn(Buffer.from(text), ['another_secret', SECRET])).toEqual([SECRET]);
-    expect(secretsIn(Buffer.from('{"key":"none"}'), [SECRET])).toEqual([]);
-  },
-);
+test.each(FORMS)('a secret %s is noticed in a text and in its bytes', (_how, form) => {
+  const text = JSON.stringify({ key: `it is ${form}.` }).replaceAll('/', '\\/');
+  expect(secretsIn(text, [SECRET, 'another_secret'])).toEqual([SECRET]);
+  expect(secretsIn(Buffer.from(text), ['another_secret', SECRET])).toEqual([SECRET]);
+  expect(secretsIn(Buffer.from('{"key":"none"}'), [SECRET])).toEqual([]);
+});
 
 test.each([0, 1, 2, 3])('a secret within base64 after %i other bytes is removed', (before) => {
   const text = Buffer.from(`${'x'.repeat(before)}${SECRET} and more`).toString('base64');
@@ -74,4 +88,16 @@ test('no text holds a secret afterwards, in any context', () => {
       expect(scrub(before + secret + after, [secret])).not.toBe(before + secret + after);
     }),
   );
+});
+
+test('a long secret is removed whole, with any of its characters encoded', () => {
+  const long = Array.from({ length: 500 }, (_, at) => `${at.toString(36)}/`).join('');
+  const mixed = [...long].map((one, at) => (at % 3 === 0 ? percentEncoded(one) : one)).join('');
+  expect(scrub(`<${mixed}>`, [long]).replaceAll('[secret]', '')).toBe('<>');
+});
+
+test('encoded text that is no secret stays', () => {
+  const text = 'a%20b &amp; c &#43; sk_live %73%6B';
+  expect(scrub(text, [SECRET])).toBe(text);
+  expect(secretsIn(text, ['sk_0123456789abcdef'])).toEqual([]);
 });
