@@ -1,4 +1,5 @@
 import { CONSOLE_ROLES, type ConsoleRole, type OidcSettings } from '../lib/oidc-settings.ts';
+import { shownName } from '../lib/hidden-characters.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 const MAX_TEXT = 200;
@@ -29,11 +30,11 @@ export function claimAt(claims: Claims, path: string): unknown {
   return value;
 }
 
-/** Returns the name and the address of a person, as the provider gives them. */
+/** Returns the name and the address of a person that the provider gives, each in one line. */
 export function personOf(claims: Claims): { name: string | null; email: string | null } {
   const first = (...names: string[]) =>
     names
-      .flatMap((name) => textsOf(claims[name]))
+      .flatMap((name) => textsOf(claims[name]).map(shownName))
       .find((text) => text !== '')
       ?.slice(0, MAX_TEXT) ?? null;
   return { name: first('name', 'preferred_username', 'nickname'), email: first('email') };

@@ -1,4 +1,5 @@
 import type { Base } from '../base.ts';
+import { shownName } from '../lib/hidden-characters.ts';
 import { newId } from '../lib/ids.ts';
 import { CONSOLE_ROLES, type ConsoleRole } from '../lib/oidc-settings.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -78,8 +79,9 @@ export function personInWords({
   email,
   personId,
 }: Pick<Person, 'name' | 'email' | 'personId'>): string {
-  if (name !== null && email !== null) return `${name} (${email})`;
-  return name ?? email ?? personId;
+  if (name !== null && email !== null) return shownName(`${name} (${email})`);
+  // A name of an earlier release may hold only hidden characters.
+  return shownName(name ?? email ?? '') || personId;
 }
 
 function toPerson(row: Tables['console_people']): Person {

@@ -23,6 +23,11 @@ export function withoutHidden(text: string): string {
   return text.replaceAll(ALL_HIDDEN, (found) => `\\u{${codeOf(found)}}`);
 }
 
+/** Returns a name as it is shown to people: one line, without hidden characters. */
+export function shownName(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(ALL_HIDDEN, '').trim();
+}
+
 /** Returns the value with the hidden characters of all its texts written out. */
 export function writtenOut(value: Json): Json {
   if (typeof value === 'string') return withoutHidden(value);

@@ -184,7 +184,7 @@ describe('the sign-in to the console by OpenID Connect', () => {
     expect((await call('DELETE', `/console/people/${person.personId}/sessions`, cookie)).status).toBe(403);
     await call('DELETE', `/console/people/${person.personId}/sessions`, owner);
     expect((await call('GET', '/api/servers', cookie)).status).toBe(401);
-    oidc.people['linus'] = { name: 'Linus Torvalds', groups: ['operators'] };
+    oidc.people['linus'] = { name: 'Linus\n\u202E Torvalds\u200B', groups: ['operators'] };
     await signIn('linus');
     expect(await list()).toContainEqual(
       expect.objectContaining({ personId: person.personId, name: 'Linus Torvalds', role: 'operator' }),
