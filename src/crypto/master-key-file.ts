@@ -17,6 +17,7 @@ import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
 import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
+import { readMasterKey } from '../lib/master-key-text.ts';
 import { withFileLock } from '../store/file-lock.ts';
 import { createKeyRing, KeyError, newMasterKey, type ChangingKeys, type KeyRing } from './key-ring.ts';
 
@@ -38,7 +39,7 @@ export function masterKeyPath({ masterKeyFile, home }: Pick<Config, 'masterKeyFi
  * @throws KeyError when a key or its file cannot be used.
  */
 export function loadKeyRing(config: KeyConfig, { isSealed = false } = {}): KeyRing {
-  if (config.masterKeys) return createKeyRing(config.masterKeys);
+  if (config.masterKeys) return createKeyRing(notGuessable(config.masterKeys));
   const path = masterKeyPath(config);
   if (!config.masterKeyFile) {
     if (isSealed && !existsSync(path)) {
@@ -50,11 +51,27 @@ export function loadKeyRing(config: KeyConfig, { isSealed = false } = {}): KeyRi
     createKeyFile(path);
   }
   const source = followFile(path);
-  const ring = createKeyRing(readMasterKeys(path), source);
+  const ring = createKeyRing(notGuessable(readMasterKeys(path)), source);
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new KeyError(`The master key file ${path} can be read by others. Run: chmod 600 ${path}`);
   }
   return ring;
+}
+
+/**
+ * Returns the keys, if the first one, which seals, is not one repeated byte. Such a key still opens the rows of a store
+ * that was made with it.
+ * @throws KeyError
+ */
+function notGuessable(keys: string[]): string[] {
+  const [writer] = keys;
+  const bytes = writer === undefined ? undefined : readMasterKey(writer);
+  if (bytes && new Set(bytes).size === 1)
+    throw new KeyError(
+      'The master key is one repeated byte, which anyone can guess: put a new one before it (openssl rand -base64 32), ' +
+        'and run gatehouse master-key rotate.',
+    );
+  return keys;
 }
 
 /** Returns the keys of a file in base64. @throws KeyError when the file cannot be read. */
@@ -140,7 +157,7 @@ function followFile(path: string): ChangingKeys {
       if (version === undefined || version === seen) return undefined;
       try {
         const keys = readMasterKeys(path);
-        createKeyRing(keys);
+        createKeyRing(notGuessable(keys));
         seen = version;
         return keys;
       } catch (error) {

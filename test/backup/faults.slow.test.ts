@@ -197,7 +197,7 @@ test('a backup without the master key needs that key for the restore', async () 
   expect([none.code, none.left]).toEqual([1, []]);
   expect(none.err).toContain('The backup holds no master key.');
   await using place = await newPlace('sqlite');
-  const wrong = Buffer.alloc(32, 7).toString('base64');
+  const wrong = Buffer.alloc(32, 'a key').toString('base64');
   const refused = await runCli(['restore', bare], { ...place.env, GATEHOUSE_MASTER_KEY: wrong });
   expect([refused.code, entriesOf(place.home)]).toEqual([1, []]);
   expect(refused.err).toContain('GATEHOUSE_MASTER_KEY does not open this store');
@@ -206,7 +206,7 @@ test('a backup without the master key needs that key for the restore', async () 
 });
 
 test('a store of another master key gives no backup', async () => {
-  const GATEHOUSE_MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
+  const GATEHOUSE_MASTER_KEY = Buffer.alloc(32, 'a key').toString('base64');
   const { code, err } = await runCli(['backup', at('unopened')], { ...source.env, GATEHOUSE_MASTER_KEY });
   expect([code, existsSync(at('unopened'))]).toEqual([1, false]);
   expect(err).toContain('GATEHOUSE_MASTER_KEY does not open this store');

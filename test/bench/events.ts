@@ -252,7 +252,10 @@ async function processesOnPostgres(rounds: number, seconds: number): Promise<voi
         url.pathname = `/${name}`;
         await using receiver = await startReceiver();
         const addresses = Array.from({ length: 10 }, (_, n) => receiver.address(n));
-        const env = { DATABASE_URL: url.href, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+        const env = {
+          DATABASE_URL: url.href,
+          GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 'a key').toString('base64'),
+        };
         await using first = await startSender('gatehouse', addresses, { env, core: '0,1' });
         await using second = kind === 'two' ? await startBeside(first) : undefined;
         const urls = [first.said.url, ...(second ? [second.said.url] : [])];

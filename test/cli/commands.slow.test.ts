@@ -329,7 +329,7 @@ test('doctor reports a variable that nothing reads and a closed egress proxy', a
 test('doctor finds a wrong or lost master key, a file as home, and a newer database', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
-  const other = Buffer.alloc(32, 9).toString('base64');
+  const other = Buffer.alloc(32, 'a key').toString('base64');
   expect(await failed(cliEnv(home.path, { GATEHOUSE_MASTER_KEY: other }))).toEqual(['sealed data']);
 
   const key = readFileSync(join(home.path, 'master.key'));

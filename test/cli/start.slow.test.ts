@@ -188,7 +188,7 @@ test('a home that is a file stops the start with one line', async () => {
 test('another master key stops the start, and the message names the needed one', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
-  const other = Buffer.alloc(32, 7).toString('base64');
+  const other = Buffer.alloc(32, 'a key').toString('base64');
   const { code, err } = await runCli(['serve'], cliEnv(home.path, { GATEHOUSE_MASTER_KEY: other }));
   expect(code).toBe(1);
   expect(err).toMatch(

@@ -85,6 +85,18 @@ describe('the key file', () => {
     );
   });
 
+  test.each([0, 7])('of one repeated byte %i is refused, unless a new key seals', (byte) => {
+    const weak = Buffer.alloc(32, byte).toString('base64');
+    const inVariable = (masterKeys: string[]) => loadKeyRing({ home, masterKeys, masterKeyFile: undefined });
+    expect(() => inVariable([weak])).toThrow('The master key is one repeated byte');
+    const path = join(home, 'mine.key');
+    writeFileSync(path, `${weak}\n`, { mode: 0o600 });
+    expect(() => loadKeyRing({ home, masterKeys: undefined, masterKeyFile: path })).toThrow(KeyError);
+    const box = createKeyRing([weak]).seal('sk_live_123', 'one');
+    expect(inVariable([newKey(), weak]).open(box, 'one')).toBe('sk_live_123');
+    expect(() => inVariable([weak, newKey()])).toThrow(KeyError);
+  });
+
   test('that two commands change at once keeps the keys of both', async () => {
     const path = join(home, 'master.key');
     writeFileSync(path, 'first\n');

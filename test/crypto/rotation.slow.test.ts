@@ -256,7 +256,7 @@ test('keys of the environment are rotated in the order that the operator sets', 
   await using home = await freshHome('sqlite');
   await (await startDemonstration(home)).gatehouse.stop();
   const [old = ''] = keysOf(home);
-  const fresh = Buffer.alloc(32, 5).toString('base64');
+  const fresh = Buffer.alloc(32, 'a key').toString('base64');
   const run = (keys: string, ...args: string[]) =>
     runCli(['master-key', ...args], home.env({ GATEHOUSE_MASTER_KEY: keys }));
   expect((await run(old, 'rotate')).err).toContain('GATEHOUSE_MASTER_KEY has one key');

@@ -159,7 +159,7 @@ test('the default folder is in the home', async () => {
 
 test('a later start sees what changed between two starts', async () => {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-home-'));
-  env = { ...env, GATEHOUSE_HOME: home, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+  env = { ...env, GATEHOUSE_HOME: home, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 'a key').toString('base64') };
   write('notes', file('notes'));
   write('same', file('same'));
   const seen: unknown[] = [];

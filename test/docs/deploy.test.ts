@@ -33,7 +33,7 @@ const compose = z.object({
 /** Values of the variables that the compose file takes of its `.env`. */
 const ENTERED: Record<string, string> = {
   GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example.com',
-  GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 'a key').toString('base64'),
   POSTGRES_PASSWORD: 'secret',
 };
 

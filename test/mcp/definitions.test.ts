@@ -52,7 +52,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     const { database: made } = database;
     const env = {
       DATABASE_URL: made.kind === 'postgres' ? made.url : `sqlite:${made.path}`,
-      GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 'a key').toString('base64'),
     };
     const before = await startService({ env, catalogFolder: OLD });
     key = before.developmentKey;

@@ -401,7 +401,7 @@ test('a process that stops hands its runs over at once', async () => {
   const { database, remove } = await freshDatabase('sqlite');
   const env = {
     DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url,
-    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64'),
+    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 'a key').toString('base64'),
   };
   // No lease expires, because the clock stands still. So only a handover lets the second process continue.
   const clock = manualClock();
