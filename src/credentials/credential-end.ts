@@ -1,5 +1,6 @@
 import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
+import { withoutHidden } from '../lib/hidden-characters.ts';
 import { notifyAccountsChanged } from '../store/change-notes.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
@@ -49,7 +50,7 @@ export async function endCredential(
         ...credentialFacts(credential),
         state,
         reason: report.reason,
-        ...(report.app_message === null ? {} : { appMessage: report.app_message }),
+        ...(report.app_message === null ? {} : { appMessage: withoutHidden(report.app_message) }),
       },
     });
     return true;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { withoutHidden } from '../lib/hidden-characters.ts';
 import type { Selectable } from 'kysely';
 import type { Tables } from '../store/schema.ts';
 
@@ -89,7 +90,8 @@ export function describeCredential(credential: Credential) {
     name: credential.name,
     state: credential.state,
     ...(credential.reason === null ? {} : { reason: credential.reason }),
-    ...(credential.appMessage === null ? {} : { appMessage: credential.appMessage }),
+    // A person or a model reads it, so no character of the app's words may be hidden.
+    ...(credential.appMessage === null ? {} : { appMessage: withoutHidden(credential.appMessage) }),
     ...(credential.scopes === null ? {} : { scopes: credential.scopes }),
     ...(credential.account === null ? {} : { account: credential.account }),
     default: credential.isDefault,

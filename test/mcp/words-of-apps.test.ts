@@ -52,7 +52,7 @@ describe.each(STORE_KINDS)('an app that rejects a key with an instruction, over 
     expect(record.body).toMatchObject({
       state: 'needs_reconnect',
       reason: 'Shop refused the credential (HTTP 401).',
-      appMessage: WORDS,
+      appMessage: WRITTEN_OUT,
     });
     const listed = await call('list_credentials_svc', {});
     expect(valueAt(listed, 'structuredContent.credentials.0')).toMatchObject({
