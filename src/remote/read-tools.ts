@@ -31,22 +31,20 @@ type ReadContext = Omit<Context, 'remoteServers' | 'customConnectors' | 'builds'
 export async function readTools(
   context: ReadContext,
   remote: Pick<Remote, 'key' | 'settings' | 'values'>,
+  { isRoutine = false }: { isRoutine?: boolean } = {},
 ): Promise<Listing | undefined> {
   const connector = listingConnector(remote);
   const [scheme] = connector.definition.authentication;
   if (!scheme) return undefined;
   if (remote.values || scheme.type === 'none') {
     const own = { credentialId: 'operator', values: remote.values ?? {} };
-    return listWith(
-      context,
-      connector,
-      scheme.type === 'none' ? undefined : unsavedCredential(connector, scheme, own),
-    );
+    const credential = scheme.type === 'none' ? undefined : unsavedCredential(connector, scheme, own);
+    return listWith(context, connector, { credential, isRoutine });
   }
   const row = await oldestAccount(context, connector, remote.key);
   if (!row) return undefined;
   return withFreshTokens(context, { connector, credential: toCredential(row) }, (fresh) =>
-    listWith(context, connector, openCredential(context, connector, fresh)),
+    listWith(context, connector, { credential: openCredential(context, connector, fresh), isRoutine }),
   );
 }
 
@@ -82,11 +80,11 @@ function listingConnector({ key, settings }: Pick<Remote, 'key' | 'settings'>): 
 async function listWith(
   context: ReadContext,
   connector: Connector,
-  credential: OpenCredential | undefined,
+  { credential, isRoutine }: { credential: OpenCredential | undefined; isRoutine: boolean },
 ): Promise<Listing> {
   const action = connector.internal.get(TOOLS_ACTION);
   if (!action) throw new Error(`The connector of a remote server has no action ${TOOLS_ACTION}.`);
-  const call = { connector, action, credential, input: {} };
+  const call = { connector, action, credential, input: {}, isRoutine };
   const { value } = await interpretAnswer(call, await callUpstream(context, call));
   const { tools, capabilities } = asObject(value);
   if (Array.isArray(tools)) return { tools, offers: offersOf(asObject(capabilities)) };

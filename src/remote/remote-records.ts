@@ -99,7 +99,7 @@ export async function update(
 ): Promise<Imported> {
   const { key, settings, values } = remote;
   try {
-    const listing = await readTools(context, remote);
+    const listing = await readTools(context, remote, { isRoutine: caller === 'service' });
     if (listing === undefined && mayLook()) await followSignIn(context, remote, caller);
     const readAt = listing === undefined ? remote.readAt : context.clock.now();
     const { file, report } = await fileOfTools(settings, {

@@ -86,6 +86,8 @@ export interface UpstreamCall extends Notices {
   answers?: JsonObject | undefined;
   /** The files of the call's user; absent without a user. */
   files?: FileStore | undefined;
+  /** Whether Gatehouse makes the call on its own, every few minutes. */
+  isRoutine?: boolean | undefined;
   /** Subscribes to the resource that the action reads, in place of reading it. */
   following?: Following | undefined;
   /** The files of the input while a request is built, by the text that stands for each in `input`. */

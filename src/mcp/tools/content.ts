@@ -3,6 +3,7 @@ import type { ExecuteResult } from '../../actions/execute.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { asText, usualContent } from './usual-content.ts';
 import type { InputRequest } from '../protocol/abilities.ts';
 import { CANCELLED } from './elicitation.ts';
 import { inputRequired, type InputAnswers } from './input.ts';
@@ -29,7 +30,7 @@ function makeShapes() {
       lastModified: z.string().optional(),
     })
     .optional();
-  const block = z.discriminatedUnion('type', [
+  const known = z.discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string(), annotations }),
     z.object({ type: z.enum(['image', 'audio']), data: base64, mimeType: z.string(), annotations }),
     z.object({
@@ -51,6 +52,8 @@ function makeShapes() {
       annotations,
     }),
   ]);
+  // A block of another kind is no reason to lose the others.
+  const block = z.preprocess((given) => (known.safeParse(given).success ? given : asText(given)), known);
 
   const blocks = z.object({
     content: z.array(block).max(MAX_BLOCKS),
@@ -102,7 +105,7 @@ export async function runContent(
     ? toApp(before.answers, before.kept)
     : inputs?.unrequested && toApp(inputs.unrequested, null);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { data } = await run(answers);
+    const data = usualContent((await run(answers)).data);
     const content = z.union([blocks, messages]).safeParse(data);
     if (content.success) return content.data;
     const asked = questions.safeParse(data);

@@ -8,11 +8,17 @@ export const MAX_PARAMETER_CHARS = 8000;
 /** Characters shown at each end of a long value. The first of these that fits is used. */
 const ENDS = [2000, 500, 150, 50];
 const NAME_ENDS = 100;
+/** Addresses of a hidden middle that are shown, and their longest part. */
+const MAX_ADDRESSES = 10;
+const MAX_ADDRESS_CHARS = 120;
+/** Addresses to which data may go: of e-mail, of pages and of hosts. Runs are bounded, so that no text takes long. */
+const ADDRESS =
+  /[^\s@<>"',;:()[\]]{1,64}@[^\s@<>"',;:()[\]]{1,253}|\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>"']{1,2000}|\bwww\.[^\s<>"']{1,2000}/giu;
 const INDENT = '  ';
 
 /**
  * Returns the question that a user reads before agreeing to a call. It shows the action, the account and every
- * parameter. Long values lose their middle and name how many characters that was. Hidden characters are written out.
+ * parameter. Long values lose their middle and name how many characters that was, and which addresses are in it. Hidden characters are written out.
  * Returns undefined when the names and the ends of all values do not fit, because a user cannot agree to what is not
  * shown.
  */
@@ -89,5 +95,19 @@ function quoted(text: string, ends: number): string {
   const head = text.slice(0, ends).replace(/[\ud800-\udbff]$/, '');
   const tail = text.slice(-ends).replace(/^[\udc00-\udfff]/, '');
   const [begin, end] = [head, tail].map((part) => withoutHidden(JSON.stringify(part)));
-  return `${begin} … ${text.length - head.length - tail.length} characters left out … ${end}`;
+  const addresses = addressesBetween(text, head.length, text.length - tail.length);
+  return `${begin} … ${text.length - head.length - tail.length} characters left out${addresses} … ${end}`;
+}
+
+/** Returns the addresses that are not shown whole, because a long text may hide where it sends something. */
+function addressesBetween(text: string, from: number, to: number): string {
+  const found = new Set<string>();
+  for (const { 0: address, index } of text.matchAll(ADDRESS))
+    if (index + address.length > from && index < to) found.add(address);
+  if (found.size === 0) return '';
+  const some = [...found]
+    .slice(0, MAX_ADDRESSES)
+    .map((one) => withoutHidden(JSON.stringify(one.slice(0, MAX_ADDRESS_CHARS).toWellFormed())));
+  const more = found.size - some.length;
+  return `, with ${some.join(', ')}${more > 0 ? ` and ${more} more addresses` : ''}`;
 }

@@ -1,9 +1,13 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { inUtf8 } from '../../lib/body-text.ts';
 import { MINUTE } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
-import { exactAnswer, exactEvents } from './exact-messages.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { readEvents, readMessages } from './messages.ts';
+import type { Redirects } from './redirects.ts';
 
 /** The limit of one answer, all its messages together. */
 const MAX_ANSWER_BYTES = 10 * MIB;
@@ -35,7 +39,9 @@ export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox
   isOpening: boolean;
   /** Called when the stream of an answer ends and the server cannot continue it. */
   streamEnded(): void;
-  /** The standing stream of a session that follows a resource; other sessions open none. */
+  /** Called when an answer cannot be read further, such as for too many messages. */
+  failed(error: unknown): void;
+  /** The standing stream of a session that waits for changes; other sessions open none. */
   followed?: Standing | undefined;
 }
 
@@ -76,16 +82,17 @@ export interface Ways {
   calls: Pick<Outbound, 'stream'>;
   /** A connection with its own sockets, because an open stream occupies one. */
   standing: Pick<Outbound, 'stream'>;
+  redirects: Redirects;
 }
 
 /**
  * Returns the fetch() of the SDK's transport. Requests pass the guard of outgoing calls, and carry the headers of the
- * call that is under way. A server with sessions gets a standing stream only for a followed resource, because the stream
- * holds a socket.
+ * call that is under way. A server with sessions gets a standing stream only for a followed resource or for changes of its
+ * tools, because the stream holds a socket.
  */
-export function remoteFetch({ calls, standing }: Ways, under: () => Under): FetchLike {
+export function remoteFetch({ calls, standing, redirects }: Ways, under: () => Under): FetchLike {
   return async (url, init = {}) => {
-    const { timeoutMs, allowSandbox, headers: own, isOpening, streamEnded, followed } = under();
+    const { timeoutMs, allowSandbox, headers: own, isOpening, streamEnded, failed, followed } = under();
     const method = init.method ?? 'GET';
     const headers: Record<string, string> = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
     const isStateless = (headers['mcp-protocol-version'] ?? '') >= STATELESS;
@@ -101,18 +108,112 @@ export function remoteFetch({ calls, standing }: Ways, under: () => Under): Fetc
       maxBytes: MAX_ANSWER_BYTES,
       ...(isListening ? STANDING : {}),
     };
+    const send = (way: Pick<Outbound, 'stream'>, one: OutboundRequest) => redirects.stream(way, one);
     if (method === 'GET' && (isStateless || headers['last-event-id'] === undefined))
       return followed && !isStateless
-        ? openStanding(standing, followed, request)
+        ? openStanding((one) => send(standing, one), followed, request)
         : new Response(null, { status: 405 });
-    const answer = await (isListening ? standing : calls).stream(request);
+    const sent = method === 'POST' ? sentMessage.safeParse(parsed(String(init.body))).data : undefined;
+    const answer = await send(isListening ? standing : calls, request);
     if (method === 'POST' && isStateless && isOpening) return versionAnswer(answer);
-    if (method === 'POST' && answer.status >= 400) return refusal(answer, { headers, isStateless });
-    if (!isEventStream(answer))
-      return toResponse({ ...answer, body: exactAnswer(answer.body, answer.headers['content-type'] ?? '') });
-    const body = isListening ? answer.body : untilEnd(answer.body, { isStateless, streamEnded });
-    return toResponse({ ...answer, body: exactEvents(body) });
+    const isRefused = method === 'POST' && answer.status >= 400;
+    // Some servers refuse notifications that they do not know.
+    if (sent && !isRequest(sent) && !(isRefused && REFUSES_CALLER.has(answer.status))) {
+      await beginningOf(answer.body);
+      return new Response(null, { status: 202 });
+    }
+    if (isRefused) return refusal(answer, { headers, isStateless });
+    const whole =
+      sent && answer.status === 202 ? await answerElsewhere(send, calls, { request, answer }) : answer;
+    if (method !== 'POST' && !isEventStream(whole)) return toResponse(whole);
+    const isLast =
+      whole === answer
+        ? undefined
+        : (message: JsonObject) => message['id'] === sent?.id && !('method' in message);
+    return messageResponse(whole, { isStateless, isListening, streamEnded, failed, isLast });
   };
+}
+
+const sentMessage = z.looseObject({
+  method: z.string().optional(),
+  id: z.union([z.string(), z.number()]).optional(),
+});
+
+function isRequest({ method, id }: z.infer<typeof sentMessage>): boolean {
+  return method !== undefined && id !== undefined;
+}
+
+/**
+ * Returns the stream on which a server answers that only accepted a request. Some servers of MCP 2024-11-05 do so.
+ * @throws GatehouseError `upstream_failed` where there is no such stream
+ */
+async function answerElsewhere(
+  send: (way: Pick<Outbound, 'stream'>, request: OutboundRequest) => Promise<OutboundStream>,
+  calls: Pick<Outbound, 'stream'>,
+  { request, answer }: { request: OutboundRequest; answer: OutboundStream },
+): Promise<OutboundStream> {
+  await beginningOf(answer.body);
+  const session = answer.headers['mcp-session-id'];
+  const { body: _body, headers: { 'content-type': _type, ...headers } = {}, ...rest } = request;
+  const stream = await send(calls, {
+    ...rest,
+    method: 'GET',
+    headers: { ...headers, accept: 'text/event-stream', ...(session ? { 'mcp-session-id': session } : {}) },
+  });
+  if (stream.status === 200 && isEventStream(stream))
+    return { ...stream, headers: { ...stream.headers, ...(session ? { 'mcp-session-id': session } : {}) } };
+  await beginningOf(stream.body);
+  throw new GatehouseError('upstream_failed', 'The MCP server accepted the request and never answered it.', {
+    details: { reason: 'protocol' },
+  });
+}
+
+/** How the messages of an answer are read. */
+interface Reading {
+  isStateless: boolean;
+  isListening: boolean;
+  streamEnded: () => void;
+  failed: (error: unknown) => void;
+  isLast: ((message: JsonObject) => boolean) | undefined;
+}
+
+/** Returns an answer with messages that the SDK can read, and ends the call where there are too many. */
+async function messageResponse(answer: OutboundStream, reading: Reading): Promise<Response> {
+  const { status, headers } = answer;
+  if (BODILESS.has(status)) return toResponse(answer);
+  const { isLast, isListening } = reading;
+  if (isEventStream(answer)) {
+    const events = reportingFailure(readEvents(answer.body, isLast), reading.failed);
+    return toResponse({ ...answer, body: isListening ? events : untilEnd(events, reading) });
+  }
+  const bytes = inUtf8(await wholeOf(answer.body), headers['content-type'] ?? '');
+  const text = bytes.toString('latin1').trimStart();
+  // Some servers name another type, or none.
+  if (/^(?:event|data|id|retry)?:/.test(text)) {
+    const events = reportingFailure(readEvents(asStream(bytes), isLast), reading.failed);
+    const typed = { ...headers, 'content-type': 'text/event-stream' };
+    return toResponse({ status, headers: typed, body: untilEnd(events, reading) });
+  }
+  if (!/^[[{]/.test(text)) return new Response(bytes.toString('utf8'), { status, headers });
+  const messages = await readMessages(bytes);
+  return new Response(messages, { status, headers: { ...headers, 'content-type': 'application/json' } });
+}
+
+async function* asStream(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+/** Reports a failure to the call, because the client takes it for a lost connection. */
+async function* reportingFailure(
+  body: AsyncIterable<Buffer>,
+  failed: (error: unknown) => void,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (error instanceof GatehouseError && error.code === 'upstream_too_large') failed(error);
+    throw error;
+  }
 }
 
 function isEventStream({ headers }: OutboundStream): boolean {
@@ -146,7 +247,8 @@ async function refusal(
   const text = await beginningOf(answer.body);
   const error = rpcError.safeParse(parsed(text));
   const isOtherVersion = error.success && error.data.error.code === OTHER_VERSION;
-  if (headers['mcp-session-id'] !== undefined && (status === 404 || isOtherVersion)) throw new SessionGone();
+  const isGone = status === 404 || isOtherVersion || (status === 400 && /session/i.test(text));
+  if (headers['mcp-session-id'] !== undefined && isGone) throw new SessionGone();
   if (isStateless && RPC_ERRORS.has(status) && error.success)
     return new Response(text, { status: 200, headers: { 'content-type': 'application/json' } });
   throw new RefusedByServer(answer, text);
@@ -168,16 +270,16 @@ function parsed(text: string): unknown {
 }
 
 async function openStanding(
-  outbound: Ways['standing'],
+  send: (request: OutboundRequest) => Promise<OutboundStream>,
   { onOpen, onEnd }: Standing,
   request: OutboundRequest,
 ): Promise<Response> {
   try {
-    const answer = await outbound.stream({ ...request, ...STANDING });
+    const answer = await send({ ...request, ...STANDING });
     const { status, body } = answer;
     if (status === 200 && isEventStream(answer)) {
       onOpen();
-      return await toResponse({ ...answer, body: reportingEnd(body, onEnd) });
+      return await toResponse({ ...answer, body: reportingEnd(readEvents(body), onEnd) });
     }
     const refused = new RefusedByServer(answer, await beginningOf(body));
     const isMissing = status < 400 || status === 404 || status === 405;
@@ -224,9 +326,13 @@ async function* untilEnd(
 }
 
 async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  return (await wholeOf(body)).toString('utf8');
+}
+
+async function wholeOf(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {

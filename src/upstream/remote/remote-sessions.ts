@@ -3,6 +3,9 @@ import { systemClock, type Clock } from '../../lib/clock.ts';
 import { createIdleSessions } from './idle-sessions.ts';
 import { createKnownVersions, type KnownVersions } from './known-versions.ts';
 import { RefusedByServer, SessionGone, type Ways } from './remote-fetch.ts';
+import { refuseOlderTransport } from './older-transport.ts';
+import { createRedirects } from './redirects.ts';
+import { createToolWatch } from './tool-watch.ts';
 import type { RemoteSession, Served } from './session.ts';
 
 /** Statuses with which servers refuse a version of MCP. */
@@ -14,6 +17,10 @@ export interface Wanted extends Omit<Served, 'onToolsChanged'> {
   url: string;
   /** Calls with the same key may use a session one after the other. Undefined: only this call uses the session. */
   key: string | undefined;
+  /** The connector, the address and the credential, whose changes of tools one stream reports. */
+  place: string;
+  /** Whether Gatehouse itself reads the tools, as every few minutes. Such a read is no use of the server. */
+  isRoutine?: boolean | undefined;
 }
 
 export type RemoteEvent = 'tools' | 'refused';
@@ -49,13 +56,37 @@ export function createRemoteSessions(
     versions.forget(wanted);
     if (error.status === 401) report(wanted.connector, 'refused');
   };
-  const servedBy = ({ connector, url: _url, key: _key, ...rest }: Wanted): Served => ({
+  const servedBy = ({
+    connector,
+    url: _url,
+    key: _key,
+    place: _place,
+    isRoutine: _routine,
+    ...rest
+  }: Wanted): Served => ({
     ...rest,
     onToolsChanged: () => report(connector, 'tools'),
   });
-  const open = createOpener({ calls, standing }, { versions, end });
+  const ways = { calls, standing, redirects: createRedirects(clock) };
+  const open = createOpener(ways, { versions, end });
   const idle = createIdleSessions(end);
-  const watchTools = createToolWatch();
+  const toolWatch = createToolWatch({
+    open(wanted, signal) {
+      const { connector, url, key, place, headers, timeoutMs, allowSandbox } = wanted;
+      const silent = {
+        connector,
+        url,
+        key,
+        place,
+        headers,
+        timeoutMs,
+        signal,
+        ...(allowSandbox === undefined ? {} : { allowSandbox }),
+      };
+      return open(silent, { ...servedBy(silent), watches: true });
+    },
+    end,
+  });
   /** Sessions for a followed resource that are being opened. close() waits for them, because each ends as soon as it is open. */
   const opening = new Set<Promise<void>>();
 
@@ -67,11 +98,9 @@ export function createRemoteSessions(
     let session = known;
     try {
       if (session) session.serve(servedBy(wanted));
-      else {
-        session = await open(wanted, servedBy(wanted));
-        watchTools(wanted, session);
-      }
+      else session = await open(wanted, servedBy(wanted));
       const result = await work(session);
+      if (session.reportsTools && !wanted.isRoutine) toolWatch.used(wanted);
       idle.release(wanted.key, session);
       return result;
     } catch (error) {
@@ -115,6 +144,7 @@ export function createRemoteSessions(
     watch: (given) => void (listener = given),
     async close() {
       idle.close();
+      await toolWatch.close();
       await Promise.allSettled(opening);
       await Promise.all(closing);
     },
@@ -143,31 +173,27 @@ function createOpener(
     versions.remember(wanted, session.version);
     return session;
   };
-  return async (wanted, served) => {
+  /** Opens a session with the version that is known, and with another one where the server refuses that. */
+  const opened = async (wanted: Wanted, served: Served): Promise<RemoteSession> => {
     const known = versions.of(wanted);
     try {
       return await attempt(wanted, served, known);
     } catch (error) {
       // The server may speak another version by now. It did nothing yet.
-      if (known && error instanceof RefusedByServer && REFUSES_VERSION.has(error.status))
-        return attempt(wanted, served, undefined);
+      if (known && isRefusedVersion(error)) return attempt(wanted, served, undefined);
+      throw error;
+    }
+  };
+  return async (wanted, served) => {
+    try {
+      return await opened(wanted, served);
+    } catch (error) {
+      if (isRefusedVersion(error)) await refuseOlderTransport(ways.calls, wanted);
       throw error;
     }
   };
 }
 
-/** Returns the function that has a server report changes of its tools, once for each connector in use. */
-function createToolWatch(): (wanted: Wanted, session: RemoteSession) => void {
-  const watched = new Set<string>();
-  return ({ key, connector, url }, session) => {
-    const place = `${connector.environments.join()} ${connector.connectorId} ${url}`;
-    // A session without a key ends with its call.
-    if (key === undefined || !session.canWatchTools || watched.has(place)) return;
-    watched.add(place);
-    // A server that does not report its changes is read again every few minutes.
-    void session
-      .watchTools()
-      .catch(() => {})
-      .finally(() => watched.delete(place));
-  };
+function isRefusedVersion(error: unknown): boolean {
+  return error instanceof RefusedByServer && REFUSES_VERSION.has(error.status);
 }

@@ -1,7 +1,8 @@
 import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MAX_JSON_DEPTH, type Json } from '../../lib/json.ts';
+import { writtenOut } from '../../lib/hidden-characters.ts';
+import { asObject, MAX_JSON_DEPTH, type Json } from '../../lib/json.ts';
 import { secretsIn } from '../../lib/scrub.ts';
 import { sha256 } from '../../lib/sha256.ts';
 import type { Context } from '../context.ts';
@@ -12,7 +13,8 @@ import { buildEndpoint, type Endpoint } from '../request.ts';
 import type { UpstreamAnswer, UpstreamCall } from '../upstream-call.ts';
 import { shallowEntries } from './listed.ts';
 import { ChangesNotReported, RefusedByServer } from './remote-fetch.ts';
-import { DeadlinePassed, StreamBroken, type RemoteSession } from './session.ts';
+import { DeadlinePassed, StreamBroken } from './broken.ts';
+import type { RemoteSession } from './session.ts';
 import type { Wanted } from './remote-sessions.ts';
 
 type SendContext = Pick<Context, 'clock' | 'throttle' | 'remoteSessions'>;
@@ -79,6 +81,13 @@ function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): W
   return {
     connector,
     url: endpoint.url,
+    place: [
+      connector.environments.join(),
+      connector.connectorId,
+      endpoint.url,
+      credential?.credentialId,
+    ].join(' '),
+    isRoutine: call.isRoutine,
     // The key of a session covers account, secrets and definition, so that a call with others gets its own session.
     key:
       credential &&
@@ -189,7 +198,9 @@ async function answerOf(
 ): Promise<UpstreamAnswer> {
   const facts = { status, headers: {}, secrets, reflected: secretsIn(text, secrets) };
   try {
-    return { ...facts, body: await parseAnswer(Buffer.from(text), throttle.pause) };
+    const body = await parseAnswer(Buffer.from(text), throttle.pause);
+    // A failed tool is a refusal, whose words a model must see as they are. Data of success passes unchanged.
+    return { ...facts, body: asObject(body)['isError'] === true ? writtenOut(body) : body };
   } catch (error) {
     if (status >= 300) return { ...facts, body: text satisfies Json };
     if (error instanceof RangeError)

@@ -18,6 +18,8 @@ import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { logShape, progressShape, type Following, type Notices } from '../upstream-call.ts';
+import { asError, DeadlinePassed, StreamBroken } from './broken.ts';
+import { tooManyQuestions } from './messages.ts';
 import { answersTo, MAX_QUESTIONS, readAnswer, type ElicitAnswer } from './questions.ts';
 import { ChangesNotReported, remoteFetch, type Standing, type Under, type Ways } from './remote-fetch.ts';
 
@@ -45,6 +47,8 @@ export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices
   signal?: AbortSignal | undefined;
   /** The resource that the session subscribes to; undefined for a session of calls. */
   followed?: (Following & { uri: string }) | undefined;
+  /** Whether the session keeps a stream on which the server reports changes of its tools. */
+  watches?: boolean;
 }
 
 /** A request to a server. */
@@ -53,16 +57,6 @@ export interface Asked {
   params?: JsonObject | undefined;
   /** The schema of a tool's input, which names the arguments that headers repeat since MCP 2026-07-28. */
   inputSchema?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** The stream of an answer ended before the answer. */
-export class StreamBroken extends Error {
-  override readonly name = 'StreamBroken';
-}
-
-/** The server did not answer in time. Time that a person takes to answer a question does not count. */
-export class DeadlinePassed extends Error {
-  override readonly name = 'DeadlinePassed';
 }
 
 /**
@@ -85,10 +79,11 @@ export class RemoteSession {
   #answered = 0;
   readonly #standing: Standing;
   readonly #standingOpen = Promise.withResolvers<void>();
+  readonly #standingOver = Promise.withResolvers<void>();
   #isStandingOver = false;
   #isSubscribed = false;
 
-  constructor({ calls, standing }: Ways, url: string, served: Served) {
+  constructor(ways: Ways, url: string, served: Served) {
     this.#served = served;
     this.#standing = {
       onOpen: (failure) =>
@@ -103,7 +98,7 @@ export class RemoteSession {
       jsonSchemaValidator,
     });
     this.#transport = new StreamableHTTPClientTransport(new URL(url), {
-      fetch: remoteFetch({ calls, standing }, () => this.#under()),
+      fetch: remoteFetch(ways, () => this.#under()),
       // The way to the network decides about redirects.
       redirectPolicy: 'follow',
       reconnectionOptions: {
@@ -268,16 +263,28 @@ export class RemoteSession {
     this.#isSubscribed = true;
   }
 
-  /** Whether the server reports changes of its tools on a stream. Older servers report them while they answer a call. */
-  get canWatchTools(): boolean {
-    return this.#isStateless && this.capabilities?.tools?.listChanged === true;
+  /** Whether the server reports changes of its tools. */
+  get reportsTools(): boolean {
+    return this.capabilities?.tools?.listChanged === true;
   }
 
-  /** Has the server report changes of its tools, until the session or the stream of changes ends. @throws as ask() */
-  async watchTools(): Promise<void> {
+  /**
+   * Waits on the stream on which the server reports changes of its tools, until it ends or the signal is aborted.
+   * @throws ChangesNotReported, and as ask()
+   */
+  async watchTools(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (!this.reportsTools) throw new ChangesNotReported('There are no reports of changed tools.');
+    if (!this.#isStateless) {
+      await this.#whole(this.#standingOpen.promise);
+      return Promise.race([this.#standingOver.promise, aborted]);
+    }
     const { timeoutMs } = this.#served;
     const { closed } = await this.#client.listen({ toolsListChanged: true }, { timeout: timeoutMs });
-    await closed;
+    await Promise.race([closed, aborted]);
   }
 
   /** Opens the stream that reports changes, and returns the changes that the server reports. */
@@ -296,6 +303,7 @@ export class RemoteSession {
 
   #onStandingEnd(): void {
     this.#isStandingOver = true;
+    this.#standingOver.resolve();
     if (this.#isSubscribed) this.#served.followed?.onEnded();
     else this.#broken?.(new StreamBroken('The standing stream ended.'));
   }
@@ -324,7 +332,11 @@ export class RemoteSession {
   /** Asks the user of the call. The deadline starts again after the answer. */
   async #question(params: unknown): Promise<ElicitAnswer> {
     const { onQuestion } = this.#served;
-    if (!onQuestion || this.#questions++ >= MAX_QUESTIONS) return { action: 'cancel' };
+    if (!onQuestion) return { action: 'cancel' };
+    if (this.#questions++ >= MAX_QUESTIONS) {
+      this.#broken?.(tooManyQuestions());
+      return { action: 'cancel' };
+    }
     clearTimeout(this.#deadline);
     try {
       return await readAnswer(params, onQuestion);
@@ -353,7 +365,7 @@ export class RemoteSession {
   }
 
   #under(): Under {
-    const { headers, allowSandbox, timeoutMs, onQuestion, followed } = this.#served;
+    const { headers, allowSandbox, timeoutMs, onQuestion, followed, watches } = this.#served;
     // The stream belongs to the request that runs now. Opening takes several requests, so an end says nothing then.
     const broken = this.#isOpening ? undefined : this.#broken;
     const answered = this.#answered;
@@ -362,9 +374,12 @@ export class RemoteSession {
       timeoutMs: this.#isClosing ? CLOSE_MS : onQuestion ? PATIENCE_MS : timeoutMs,
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
       isOpening: this.#isOpening,
-      followed: followed && !this.#isClosing ? this.#standing : undefined,
+      followed: (followed || watches) && !this.#isClosing ? this.#standing : undefined,
       streamEnded: () => {
         if (answered === this.#answered) broken?.(new StreamBroken('The stream ended before the answer.'));
+      },
+      failed: (error) => {
+        if (answered === this.#answered) this.#broken?.(asError(error));
       },
     };
   }
