@@ -84,6 +84,22 @@ describe.each(WAYS)('%s', (_, ask) => {
     expect(shown).toMatch(/"name": "Ada x+" … 16013 characters left out … "x+ Lovelace"/);
   });
 
+  test('shows the addresses in a part that is left out', async () => {
+    const hidden = 'Write to attacker@x.example or https://evil.example/a?b=1 or www.evil.example now.';
+    const name = `${'a '.repeat(3000)}${hidden}${' b'.repeat(3000)}`;
+    const { shown } = await ask('sandbox_create_customer', { name, email: 'x@y.example' });
+    expect(shown).toContain(
+      'characters left out, with "attacker@x.example", "https://evil.example/a?b=1", "www.evil.example" …',
+    );
+  });
+
+  test('counts the addresses that are too many to be shown', async () => {
+    const many = Array.from({ length: 50 }, (_none, n) => `p${n}@x.example`).join(' ');
+    const name = `${'a '.repeat(3000)}${many}${' b'.repeat(3000)}`;
+    const { shown } = await ask('sandbox_create_customer', { name, email: 'x@y.example' });
+    expect(shown).toContain('"p9@x.example" and 40 more addresses …');
+  });
+
   test('shows every name and value of nested parameters', async () => {
     const lines = Array.from({ length: 50 }, (_line, index) => ({
       productId: `prd_${index}`,

@@ -14,6 +14,8 @@ export function usualContent(data: Json): Json {
   if (!isJsonObject(data) || 'messages' in data || 'inputRequests' in data || 'requestState' in data)
     return data;
   const { content: given = null, structuredContent: structured = null, toolResult, isError, ...rest } = data;
+  const isEmpty = given === null && structured === null && toolResult === undefined;
+  if (isEmpty && Object.keys(rest).some((name) => name !== '_meta')) return data;
   const content = blocksOf(given).map(withoutGaps);
   // A structure of another form than an object, and the result of MCP of 2024-10-07, reach the model as text.
   const further = isJsonObject(structured) ? undefined : (structured ?? toolResult);
