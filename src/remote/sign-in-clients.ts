@@ -10,7 +10,7 @@ const KNOWN_MS = 5 * MINUTE;
 const MAX_KNOWN = 2000;
 
 /** The clients of Gatehouse at OAuth servers. `use` sets the parts that they work with. */
-export interface OwnClients extends SignInClients {
+interface OwnClients extends SignInClients {
   use(context: Context): void;
 }
 

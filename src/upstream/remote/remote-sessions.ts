@@ -70,7 +70,7 @@ export function createRemoteSessions(
   const ways = { calls, standing, redirects: createRedirects(clock) };
   const open = createOpener(ways, { versions, end });
   const idle = createIdleSessions(end);
-  const toolWatch = createToolWatch({
+  const toolWatch = createToolWatch<Wanted>({
     open(wanted, signal) {
       const { connector, url, key, place, headers, timeoutMs, allowSandbox } = wanted;
       const silent = {

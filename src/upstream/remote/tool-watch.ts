@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = MINUTE;
 const MAX_WATCHES = 200;
 
 /** Streams on which servers report that their tools changed: one for each connector and account in use. */
-export interface ToolWatch<W> {
+interface ToolWatch<W> {
   /** Notes that a call used a server that reports such changes. */
   used(wanted: W): void;
   close(): Promise<void>;
