@@ -15,7 +15,7 @@ const refusal = z.object({ error: z.string() });
 
 /**
  * Returns whether an OAuth server refuses a client. Asks with a code that does not exist, so that a known client gets
- * `invalid_grant`. The page for people would show a forgotten client an error that nobody reports back. A server that
+ * `invalid_grant`. The page for people would show an error for a forgotten client, and would not redirect. A server that
  * fails or answers something else refuses no client.
  */
 export async function isClientRefused(

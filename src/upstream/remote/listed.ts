@@ -6,7 +6,7 @@ const MAX_ENTRY_DEPTH = 50;
 /** The member of a listed entry that stands for one that is nested too deep. */
 export const TOO_DEEP = 'gatehouse/tooDeep';
 
-/** Returns the entries of a list. Of one that is nested too deep only the name stays, so that it refuses no other. */
+/** Returns the entries of a list. An entry that is nested too deep keeps only its name, so that it refuses no other. */
 export function shallowEntries(entries: readonly unknown[]): unknown[] {
   return entries.map((entry) => {
     if (!isDeeper(entry, MAX_ENTRY_DEPTH)) return entry;

@@ -6,7 +6,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { readEvents, readMessages } from './messages.ts';
+import { readEvents, readMessages } from './server-messages.ts';
 import type { Redirects } from './redirects.ts';
 
 /** The limit of one answer, all its messages together. */

@@ -19,7 +19,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { logShape, progressShape, type Following, type Notices } from '../upstream-call.ts';
 import { asError, DeadlinePassed, StreamBroken } from './broken.ts';
-import { tooManyQuestions } from './messages.ts';
+import { tooManyQuestions } from './server-messages.ts';
 import { answersTo, MAX_QUESTIONS, readAnswer, type ElicitAnswer } from './questions.ts';
 import { ChangesNotReported, remoteFetch, type Standing, type Under, type Ways } from './remote-fetch.ts';
 

@@ -82,7 +82,7 @@ function textOf(
   );
 }
 
-/** Returns the messages of a text. What is no message is passed on, so that the client refuses it. */
+/** Returns the messages of a text. Values that are no messages are left out. */
 async function messagesIn(bytes: Buffer, pause: ReturnType<typeof createPause>): Promise<JsonObject[]> {
   const read = await parsedMessage(bytes, pause);
   return (Array.isArray(read) ? read : [read]).filter(isJsonObject).map(usual);
