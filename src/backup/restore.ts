@@ -26,6 +26,7 @@ import { makeFolder, syncFolder } from '../lib/folders.ts';
 import { migrateWithin } from '../store/migrate.ts';
 import { openStore, type Store } from '../store/open-database.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
+import { analyze } from '../store/statistics.ts';
 import { tablesOf } from '../store/table-shapes.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { BackupError, type Header, type Progress } from './backup-format.ts';
@@ -115,6 +116,7 @@ async function intoSqlite(
       rows = await fill(store.db);
       await step((tx) => migrateWithin(tx, { now }));
       await finish(store.db);
+      await analyze(store.db);
     }
     syncFile(draft);
     try {
@@ -145,15 +147,17 @@ async function intoPostgres(
 ): Promise<Record<string, number>> {
   await using store = await openStore({ kind: 'postgres', url });
   await refuseUsedDatabase(store);
-  return await store.noTimeout(() =>
-    store.db.transaction().execute(async (tx) => {
+  return await store.noTimeout(async () => {
+    const filled = await store.db.transaction().execute(async (tx) => {
       await migrateWithin(tx, { now, upTo: header.schemaVersion });
       const rows = await fill(tx);
       await migrateWithin(tx, { now });
       await finish(tx);
       return rows;
-    }),
-  );
+    });
+    await analyze(store.db);
+    return filled;
+  });
 }
 
 /** @throws BackupError when the home or the path of the database holds anything. */

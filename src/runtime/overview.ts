@@ -14,17 +14,31 @@ export interface Overview {
   runs: { failed: number };
 }
 
-type Counted = { value: string | number; count: string | number };
-
 /** Counts an environment. Each query reads one index. `runsSince`: epoch ms. */
 export async function countOverview(
   db: Db,
   { environment, runsSince }: { environment: Environment; runsSince: number },
 ): Promise<Overview> {
-  const servers = await countBy(db, environment, { table: 'servers', column: 'enabled' });
-  const users = await countBy(db, environment, { table: 'users', column: 'enabled' });
-  const credentials = await countBy(db, environment, { table: 'credentials', column: 'state' });
-  const subscriptions = await countBy(db, environment, { table: 'subscriptions', column: 'status' });
+  const servers = await countBy(db, environment, {
+    table: 'servers',
+    column: 'enabled',
+    values: [0, 1],
+  });
+  const users = await countBy(db, environment, {
+    table: 'users',
+    column: 'enabled',
+    values: [0, 1],
+  });
+  const credentials = await countBy(db, environment, {
+    table: 'credentials',
+    column: 'state',
+    values: ['active', 'needs_reconnect', 'revoked'],
+  });
+  const subscriptions = await countBy(db, environment, {
+    table: 'subscriptions',
+    column: 'status',
+    values: ['active', 'disabled'],
+  });
   const dead = await db
     .selectFrom('deliveries')
     .select((e) => e.fn.countAll().as('count'))
@@ -41,8 +55,8 @@ export async function countOverview(
     .where('ended_at', '>=', runsSince)
     .executeTakeFirst();
   return {
-    servers: { enabled: servers('1'), disabled: servers('0') },
-    users: { enabled: users('1'), disabled: users('0') },
+    servers: { enabled: servers(1), disabled: servers(0) },
+    users: { enabled: users(1), disabled: users(0) },
     credentials: {
       active: credentials('active'),
       needsReconnect: credentials('needs_reconnect'),
@@ -54,14 +68,22 @@ export async function countOverview(
   };
 }
 
-/** Returns a function that gives the number of rows with a value of the column. */
-async function countBy(
+/** Returns a function that gives the number of rows with a value. One count of an index for each is faster than groups. */
+async function countBy<T extends string | number>(
   db: Db,
   environment: Environment,
-  { table, column }: { table: 'servers' | 'users' | 'credentials' | 'subscriptions'; column: string },
-): Promise<(value: string) => number> {
-  const { rows } = await sql<Counted>`
-    select ${sql.ref(column)} as value, count(*) as count from ${sql.table(table)}
-    where environment = ${environment} group by 1`.execute(db);
-  return (value) => Number(rows.find((row) => String(row.value) === value)?.count ?? 0);
+  {
+    table,
+    column,
+    values,
+  }: { table: 'servers' | 'users' | 'credentials' | 'subscriptions'; column: string; values: readonly T[] },
+): Promise<(value: T) => number> {
+  const counts = new Map<T, number>();
+  for (const value of values) {
+    const { rows } = await sql<{ count: string | number }>`
+      select count(*) as count from ${sql.table(table)}
+      where environment = ${environment} and ${sql.ref(column)} = ${value}`.execute(db);
+    counts.set(value, Number(rows[0]?.count ?? 0));
+  }
+  return (value) => counts.get(value) ?? 0;
 }

@@ -55,3 +55,8 @@ export async function consolePeople(tx: Tx): Promise<void> {
 export async function countedUsers(tx: Tx): Promise<void> {
   await index(tx, 'users', ['environment', 'enabled']);
 }
+
+/** Adds the index that counts servers. It begins with `enabled`, so that no list of an environment chooses it. */
+export async function countedServers(tx: Tx): Promise<void> {
+  await index(tx, 'servers', ['enabled', 'environment']);
+}

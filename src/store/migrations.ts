@@ -22,7 +22,7 @@ import {
   oneFieldMapping,
   silentRecords,
 } from './migration-event-indexes.ts';
-import { consolePeople, consoleSessions, countedUsers } from './migration-console.ts';
+import { consolePeople, consoleSessions, countedServers, countedUsers } from './migration-console.ts';
 import { boundOrigins, connectorOverlays, customConnectors, remoteServers } from './migration-connectors.ts';
 import { events, manualHooks } from './migration-events.ts';
 import { files } from './migration-files.ts';
@@ -105,4 +105,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'silent records', up: silentRecords },
   { name: 'calls of accounts', up: callsOfAccounts },
   { name: 'scopes of sessions', up: scopesOfSessions },
+  { name: 'counted servers', up: countedServers },
 ];

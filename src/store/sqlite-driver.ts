@@ -12,6 +12,7 @@ import { memoByText } from '../lib/memo.ts';
 import { storableValues } from '../lib/storable-text.ts';
 import { createCheckpoints, withCheckpoints } from './checkpoint.ts';
 import { createGroupSync, type Disk } from './group-sync.ts';
+import { createStatistics } from './statistics.ts';
 import { codeOf, sqliteFailure } from './unavailable.ts';
 
 /** More statements than the code has; the cap only bounds the texts of dynamic lists (`in (…)`). */
@@ -41,6 +42,7 @@ export function createSqliteDriver(
 ): Driver {
   const tryRun = createRunner(sqlite);
   const checkpoints = createCheckpoints(sqlite, () => !taken);
+  const statistics = createStatistics(sqlite, () => !taken);
   const syncs = withCheckpoints(createGroupSync(disk, onFailure), checkpoints);
   /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
@@ -142,6 +144,7 @@ export function createSqliteDriver(
     },
     async destroy() {
       try {
+        statistics.close();
         await syncs.close();
       } finally {
         sqlite.close();

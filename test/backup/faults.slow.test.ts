@@ -4,7 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join, resolve } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { faultsOf, fill, newPlace, serveAt, type Contents, type Place } from '../support/backup.ts';
 import { BIN, runCli } from '../support/cli.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -32,6 +35,16 @@ afterAll(() => source[Symbol.asyncDispose]());
 /** Returns the entries of a home without the cache, which every command makes. */
 function entriesOf(home: string): string[] {
   return readdirSync(home).filter((name) => name !== 'cache');
+}
+
+/** Returns whether the store has statistics about its tables. */
+async function hasStatistics({ env }: Place): Promise<boolean> {
+  await using store = await openStore(readConfig(env).database);
+  const counted =
+    store.kind === 'sqlite'
+      ? sql`select 1 from sqlite_stat1 where tbl = 'users'`
+      : sql`select 1 from pg_stats where tablename = 'users'`;
+  return (await counted.execute(store.db)).rows.length > 0;
 }
 
 /** Restores a file, and returns how it ended and what the new home holds. */
@@ -182,6 +195,7 @@ for (const kind of STORE_KINDS) {
     const name = at(`exported-${kind}`);
     expect((await runCli(['export', name], source.env)).code).toBe(0);
     expect((await runCli(['import', name], place.env)).code).toBe(0);
+    expect(await hasStatistics(place)).toBe(true);
     await using service = await serveAt(place);
     expect(await faultsOf(service, contents)).toEqual([]);
   });

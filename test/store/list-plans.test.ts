@@ -1,11 +1,13 @@
 import { createQueryId, sql, type CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listExecutions, type ExecutionFilter } from '../../src/actions/execution-list.ts';
+import { undoneBy } from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
 import { listCredentials } from '../../src/credentials/credential-records.ts';
 import { listDeliveries } from '../../src/outbox/deliveries.ts';
 import { listSubscriptions } from '../../src/subscriptions/subscriptions.ts';
 import { listAudit } from '../../src/runtime/audit.ts';
+import { countOverview } from '../../src/runtime/overview.ts';
 import { listUsers } from '../../src/identity/users.ts';
 import { listServers } from '../../src/servers/server-records.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -223,6 +225,24 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(count.length).toBe(1);
     for (const query of count)
       expect(await planOf(store, query)).toMatch(/USING COVERING INDEX|Index Only Scan/);
+  });
+
+  test('undone executions are found in the index of undos without statistics', async () => {
+    const [query] = await queriesOf(store.db, (db) => undoneBy(db, environment, ['exe_1', 'exe_2']));
+    expect(query && (await planOf(store, query))).toContain('executions_by_undo_of');
+  });
+
+  test('numbers of the overview are counted in an index alone without statistics', async () => {
+    const counts = await queriesOf(store.db, (db) => countOverview(db, { environment, runsSince: 0 }));
+    expect(counts.length).toBeGreaterThan(10);
+    for (const { query, plan } of await Promise.all(
+      counts.map(async (query) => ({ query, plan: await planOf(store, query) })),
+    ))
+      expect(plan, query.sql).toMatch(/INDEX|Index (Only )?Scan/);
+    const servers = counts.find((query) => query.sql.includes('"servers"'));
+    expect(servers && (await planOf(store, servers))).toMatch(
+      /COVERING INDEX servers_by_enabled_environment|Index Only Scan using servers_by_enabled_environment/,
+    );
   });
 });
 
