@@ -13,7 +13,7 @@ import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { readMarker, refuseLostFile, refuseLostStore, refuseOtherStore } from '../identity/store-marker.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
-import { isMigrated, schemaVersion } from '../store/migrate.ts';
+import { isMigrated, mayMigrate, schemaVersion, withRights } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open-database.ts';
 import { probeWrite } from '../store/write-probe.ts';
@@ -82,7 +82,7 @@ export async function checkStore(config: Config): Promise<Finding[]> {
     return [ok(`${database.path} does not exist yet; the first start creates it`)];
   try {
     await using store = await openStore(database);
-    const schema = await checkSchema(config, store);
+    const schema = await withRights(store.db, () => checkSchema(config, store));
     if (schema.state !== 'ok') return [schema];
     return [
       schema,
@@ -109,16 +109,28 @@ function refusalOf(check: () => void): Finding | undefined {
 
 async function checkSchema(config: Config, { db, kind }: Store): Promise<Finding> {
   const { ok, warn, fail } = findingsOf('database');
+  const cannotMigrate = async (): Promise<Finding | undefined> =>
+    (await mayMigrate(db))
+      ? undefined
+      : fail(
+          'the role of DATABASE_URL may not create tables',
+          'Let the owner of the database run: grant all on schema public to the role.',
+        );
   if (!(await isMigrated(db))) {
     const lost = refusalOf(() => refuseLostStore(config, readMarker(config)));
-    return lost ?? warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.');
+    return (
+      lost ??
+      (await cannotMigrate()) ??
+      warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.')
+    );
   }
   const version = await schemaVersion(db);
   const newest = MIGRATIONS.length;
   const found = `${kind} is reachable, at schema version ${version} of ${newest}`;
   if (version > newest)
     return fail(found, 'A newer Gatehouse migrated it: start that release, or restore a backup.');
-  return version < newest ? warn(found, 'Run: gatehouse migrate, or start.') : ok(found);
+  if (version === newest) return ok(found);
+  return (await cannotMigrate()) ?? warn(found, 'Run: gatehouse migrate, or start.');
 }
 
 /** Writes and removes a row, and for SQLite reads the free space of its disk. */

@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import type { Config } from '../config.ts';
 import { keyProvider } from '../crypto/key-provider.ts';
-import { isMigrated, migrate } from '../store/migrate.ts';
+import { isMigrated, migrate, withRights } from '../store/migrate.ts';
 import { isSealed, loadHashKey } from './secrets.ts';
 import { readMarker, refuseLostStore, refuseOtherStore, writeMarker } from './store-marker.ts';
 
@@ -15,7 +15,9 @@ export async function unlockStore(
 ) {
   const { db } = store;
   const had = readMarker(config);
-  if (had && !((await isMigrated(db)) && (await isSealed(db)))) refuseLostStore(config, had);
+  await withRights(db, async () => {
+    if (had && !((await isMigrated(db)) && (await isSealed(db)))) refuseLostStore(config, had);
+  });
   await migrate(store, clock.now());
   const onRetry = (reason: string): void => log.warn({ reason }, 'key provider is not ready, will retry');
   const provider = keyProvider(config, { retries: true, onRetry });

@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './open-database.ts';
 import { isPostgres } from './prepared.ts';
-import type { DbOrTx, Tx } from './schema.ts';
+import type { Db, DbOrTx, Tx } from './schema.ts';
+import { thrownMessage } from '../lib/errors.ts';
+import { codeOf } from './unavailable.ts';
 
 /** Key of the PostgreSQL advisory lock. Any number works that no other program uses. */
 const MIGRATION_LOCK = 0x67617465;
@@ -17,10 +19,43 @@ export class SchemaError extends Error {
  * transaction under a lock. When two processes start at once, one migrates and the other finds the work done. A crash
  * in the middle leaves the old version. The commit syncs a SQLite file also where nothing was to do, which puts
  * on the disk what an ended process had committed but not yet synced.
- * @throws SchemaError when a newer release has migrated this database.
+ * @throws SchemaError when a newer release has migrated this database, or the role may not create tables.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
-  return store.noTimeout(() => store.db.transaction().execute((tx) => migrateWithin(tx, { now })));
+  return withRights(store.db, () =>
+    store.noTimeout(() => store.db.transaction().execute((tx) => migrateWithin(tx, { now }))),
+  );
+}
+
+/** SQLSTATE codes of a missing right, and of a search path without a usable schema. */
+const DENIED = ['42501', '3F000'];
+
+/**
+ * Runs work that needs rights to the tables.
+ * @throws SchemaError where the role of PostgreSQL lacks a right.
+ */
+export async function withRights<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!DENIED.includes(codeOf(error))) throw error;
+    const { rows } = await sql<{ role: string; schema: string | null }>`
+      select current_user as role, current_schema() as schema`.execute(db);
+    const { role = 'the role', schema } = rows[0] ?? {};
+    throw new SchemaError(
+      `The role ${role} of DATABASE_URL lacks rights: ${thrownMessage(error)}. Let the owner of the database run: ` +
+        `grant all on schema ${schema ?? 'public'} to ${role}, or use a role that owns the tables.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Returns whether the role may create tables. */
+export async function mayMigrate(db: Db): Promise<boolean> {
+  if (!isPostgres(db)) return true;
+  const { rows } = await sql<{ may: boolean | null }>`
+    select has_schema_privilege(current_schema(), 'create') as may`.execute(db);
+  return rows[0]?.may === true;
 }
 
 /**
@@ -32,13 +67,8 @@ export async function migrateWithin(
   { now, upTo = MIGRATIONS.length }: { now: number; upTo?: number },
 ): Promise<string[]> {
   if (isPostgres(tx)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
-  await tx.schema
-    .createTable('schema_versions')
-    .ifNotExists()
-    .addColumn('version', 'integer', (c) => c.primaryKey())
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('applied_at', 'bigint', (c) => c.notNull())
-    .execute();
+  // PostgreSQL checks the right to create a table before it looks whether the table exists.
+  if (!(await isMigrated(tx))) await createVersions(tx);
   const version = await schemaVersion(tx);
   if (version > MIGRATIONS.length) {
     throw new SchemaError(
@@ -55,6 +85,15 @@ export async function migrateWithin(
       .execute();
   }
   return pending.map((migration) => migration.name);
+}
+
+async function createVersions(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('schema_versions')
+    .addColumn('version', 'integer', (c) => c.primaryKey())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('applied_at', 'bigint', (c) => c.notNull())
+    .execute();
 }
 
 /** Returns whether a database has a schema of Gatehouse. */

@@ -6,6 +6,7 @@ import { makeFolder } from '../lib/folders.ts';
 import { createGroupCommit, createCommits, type GroupCommit, type Commits } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
+import { faultOf } from './postgres-checks.ts';
 import type { Db, Tables, Tx } from './schema.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS, createSqliteDriver, sqliteDialect } from './sqlite-driver.ts';
 import { codeOf } from './unavailable.ts';
@@ -82,18 +83,17 @@ function openSqlite(path: string): Store {
 }
 
 async function openPostgres(url: string, silentMs: number | undefined): Promise<Store> {
-  const { createConnections } = await import('./postgres-pool.ts');
-  const { pool, noTimeout } = createConnections(url, silentMs);
-  try {
-    const client = await pool.connect();
-    client.release();
-  } catch (error) {
-    await pool.end();
+  const { openConnections } = await import('./postgres-pool.ts');
+  const { pool, noTimeout } = await openConnections(url, silentMs, async (client) => {
+    const fault = await faultOf(client);
+    if (fault !== undefined) throw new StoreError(fault);
+  }).catch((error: unknown) => {
+    if (error instanceof StoreError) throw error;
     const reason = thrownMessage(error);
     throw new StoreError(`Cannot connect to the PostgreSQL server of DATABASE_URL: ${reason}`, {
       cause: error,
     });
-  }
+  });
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
   // The pool replaces a failed connection, so this store never fails for good.
   return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), noTimeout }, () =>

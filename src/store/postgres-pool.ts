@@ -19,7 +19,50 @@ export interface Connections {
   noTimeout<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Creates the pool. `silentMs`: a connection that sends nothing for this long is closed. */
+/**
+ * Opens a pool, and lends its first connection to `first`. `silentMs`: a connection that sends nothing for this long is
+ * closed. With `sslmode=prefer` or `allow` the server decides about TLS, as with libpq. The decision holds for the pool.
+ * @throws the error of the connection or of `first`, after the pool is closed.
+ */
+export async function openConnections(
+  url: string,
+  silentMs: number | undefined,
+  first: (client: pg.PoolClient) => Promise<void>,
+): Promise<Connections> {
+  const [candidate = url, other] = candidatesOf(url);
+  const opened = createConnections(candidate, silentMs);
+  try {
+    const client = await opened.pool.connect();
+    try {
+      await first(client);
+    } finally {
+      client.release();
+    }
+    return opened;
+  } catch (error) {
+    await opened.pool.end();
+    if (other !== undefined && isAboutTls(error)) return openConnections(other, silentMs, first);
+    throw error;
+  }
+}
+
+/** Returns the addresses to try, with and without TLS. The certificate is not checked, as libpq does it for these modes. */
+function candidatesOf(url: string): string[] {
+  const mode = /[?&]sslmode=(prefer|allow)(?=&|$)/i.exec(url)?.[1]?.toLowerCase();
+  if (mode === undefined) return [url];
+  const bare = url.replace(/([?&])uselibpqcompat=[^&]*(?=&|$)/gi, '$1');
+  const withMode = (other: string) => bare.replace(/([?&]sslmode=)(?:prefer|allow)(?=&|$)/i, `$1${other}`);
+  const candidates = [withMode('no-verify'), withMode('disable')];
+  return mode === 'prefer' ? candidates : candidates.toReversed();
+}
+
+/** Returns whether the server has no TLS, or its rules (pg_hba.conf) require or forbid TLS. */
+function isAboutTls(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.message.includes('does not support SSL') || ('code' in error && error.code === '28000');
+}
+
+/** Creates a pool. It connects when a caller needs a connection. */
 export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Connections {
   const pool = new pg.Pool({
     connectionString: url,

@@ -67,20 +67,22 @@ function openSqlite(path: string): Snapshot {
 }
 
 async function openPostgres(url: string): Promise<Snapshot> {
-  const { createConnections } = await import('./postgres-pool.ts');
-  const { pool, noTimeout } = createConnections(url);
+  const { openConnections } = await import('./postgres-pool.ts');
   const closed = Promise.withResolvers<void>();
+  let pool: pg.Pool | undefined;
   let client: pg.PoolClient | undefined;
   const close = async (): Promise<void> => {
     closed.resolve();
     client?.release(true);
-    await pool.end();
+    await pool?.end();
   };
   try {
+    const connections = await openConnections(url, undefined, async () => {});
+    pool = connections.pool;
     client = await pool.connect();
     const open = client;
     // The connection is silent while the reader of the rows writes to a slow disk.
-    void noTimeout(() => closed.promise);
+    void connections.noTimeout(() => closed.promise);
     await open.query('begin isolation level repeatable read read only');
     const found = await open.query<{ versions: string | null }>(
       "select to_regclass('schema_versions')::text as versions",
