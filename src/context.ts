@@ -9,6 +9,7 @@ import { createCredentialMemory } from './credentials/memory.ts';
 import { openCustomConnectors } from './custom/open-custom.ts';
 import { createAccountChanges } from './sources/account-switch.ts';
 import { createPollCommits } from './sources/polling/poll-commits.ts';
+import { sweepWrites } from './sandbox/account-writes.ts';
 import { createSources } from './sources/loops.ts';
 import { createDeliverySummaries } from './outbox/delivery-summary.ts';
 import { Dispatcher } from './outbox/dispatcher.ts';
@@ -106,7 +107,7 @@ export async function openContext(
     const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
     const dispatcher = new Dispatcher(
       { db, store, clock, keys, log, telemetry, intervals },
-      { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
+      { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners, sweepWrites] },
     );
     const audit = createAuditLog({ db, clock, log, hashKey, anchorFile: anchorFile(config, hashKey) });
     const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });

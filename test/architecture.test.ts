@@ -139,7 +139,7 @@ const ALLOWED: Record<string, string[]> = {
     'mcp/protocol',
     'mcp/tools',
   ],
-  sandbox: ['lib', 'log.ts', 'package.ts'],
+  sandbox: ['lib', 'store', 'log.ts', 'package.ts'],
   web: [],
   views: [],
   console: [],

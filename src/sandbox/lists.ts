@@ -8,12 +8,12 @@ export function listRoutes(accountOf: AccountOf): Router {
   const router = Router();
 
   router.get('/me', (_req, res) => {
-    res.json({ account: { id: accountOf(res).id } });
+    res.json({ account: { id: accountOf(res).now.id } });
   });
 
   router.get('/customers', (req, res) => {
     const { skip, take, segment, email, since } = queryOf(customersQuery, req);
-    const found = changedSince(accountOf(res).customers, since).filter(
+    const found = changedSince(accountOf(res).now.customers, since).filter(
       (one) => (!segment || one.segment === segment) && (!email || one.email === email.toLowerCase()),
     );
     res.json({ total: found.length, skip, take, customers: found.slice(skip, skip + take) });
@@ -21,7 +21,7 @@ export function listRoutes(accountOf: AccountOf): Router {
 
   router.get('/orders', (req, res) => {
     const { after, size, status, customer, since } = queryOf(ordersQuery, req);
-    const found = changedSince(accountOf(res).orders, since).filter(
+    const found = changedSince(accountOf(res).now.orders, since).filter(
       (one) => (!status || one.status === status) && (!customer || one.customer_id === customer),
     );
     const last = after === undefined ? 0 : numberOfCursor(after);
@@ -33,7 +33,7 @@ export function listRoutes(accountOf: AccountOf): Router {
 
   router.get('/products', (req, res) => {
     const { page, per_page: perPage, category, since } = queryOf(productsQuery, req);
-    const found = changedSince(accountOf(res).products, since).filter(
+    const found = changedSince(accountOf(res).now.products, since).filter(
       (one) => !category || one.category === category,
     );
     const start = (page - 1) * perPage;
@@ -43,7 +43,7 @@ export function listRoutes(accountOf: AccountOf): Router {
 
   router.get('/messages', (req, res) => {
     const { skip, take } = queryOf(window, req);
-    const { messages } = accountOf(res);
+    const { messages } = accountOf(res).now;
     res.json({ total: messages.length, skip, take, messages: messages.slice(skip, skip + take) });
   });
 
@@ -53,7 +53,7 @@ export function listRoutes(accountOf: AccountOf): Router {
     ['/products/:id', 'product', 'products'],
   ] as const) {
     router.get(path, (req, res) => {
-      const record = accountOf(res)[kind].find(({ id }) => id === req.params['id']);
+      const record = accountOf(res).now[kind].find(({ id }) => id === req.params['id']);
       if (!record) throw notFound(what, String(req.params['id']));
       res.json({ [what]: record });
     });

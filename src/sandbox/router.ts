@@ -3,7 +3,8 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import type { Clock } from '../lib/clock.ts';
 import { errorHandler } from '../lib/express-errors.ts';
 import type { Logger } from '../log.ts';
-import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
+import type { Db } from '../store/schema.ts';
+import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type OpenAccount } from './accounts.ts';
 import { Refusal, refusalOf, sendRefusal } from './answers.ts';
 import { createEverything } from './everything.ts';
 import { listRoutes } from './lists.ts';
@@ -19,6 +20,8 @@ const KEY_PREFIX = 'sandbox_';
 export interface SandboxContext {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Holds the writes. */
+  readonly db: Db;
   /**
    * The address at which browsers reach this process, without trailing slash. It may be final only after the sandbox
    * is created.
@@ -29,18 +32,18 @@ export interface SandboxContext {
 }
 
 /**
- * Creates a small third party of our own, which an app mounts under /sandbox. It knows nothing of Gatehouse. Its
+ * Creates a small third party of our own, which an app mounts under /sandbox. It knows nothing of Gatehouse but its store. Its
  * keys, paging, amounts and errors have their own style. Gatehouse reaches it over HTTP through an ordinary connector
  * file. Any key that begins with `sandbox_` opens an account, and so do the tokens of its OAuth side. The seeded data
- * depend on the key or the account's name. Writes stay in memory.
+ * depend on the key or the account's name. Writes are rows of the store, for a day.
  */
 export function createSandbox(context: SandboxContext): Router {
   const { clock, log } = context;
-  const accounts = createAccounts(clock);
+  const accounts = createAccounts(context);
   const key = createHmac('sha256', context.hashKey).update('sandbox').digest();
   const grants = createGrants({ clock, key });
-  const opened = new WeakMap<Response, Account>();
-  const accountOf = (res: Response): Account => {
+  const opened = new WeakMap<Response, OpenAccount>();
+  const accountOf = (res: Response): OpenAccount => {
     const account = opened.get(res);
     if (!account) throw new Error('The request has no account.');
     return account;
@@ -77,9 +80,9 @@ export function createSandbox(context: SandboxContext): Router {
   };
 
   const api = express.Router();
-  api.use((req: Request, res: Response, next: NextFunction) => {
-    const account = accounts.of(accountKeyOf(req, res));
-    const waitMs = account.admit();
+  api.use(async (req: Request, res: Response, next: NextFunction) => {
+    const accountKey = accountKeyOf(req, res);
+    const waitMs = accounts.admit(accountKey);
     if (waitMs > 0) {
       res.set('Retry-After', String(Math.ceil(waitMs / 1000)));
       throw new Refusal(
@@ -87,7 +90,7 @@ export function createSandbox(context: SandboxContext): Router {
         `A key may make ${REQUESTS_PER_SECOND} requests a second.`,
       );
     }
-    opened.set(res, account);
+    opened.set(res, await accounts.open(accountKey));
     next();
   });
   api.use(express.json({ limit: MAX_BODY }));

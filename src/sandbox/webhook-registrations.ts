@@ -21,30 +21,32 @@ const TRIES = 4;
 export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUrl: string }): Router {
   const router = Router();
   router.get('/webhooks', (_req, res) => {
-    const shown = accountOf(res).webhooks.map(({ id, url, topic }) => ({ id, url, topic }));
+    const shown = accountOf(res).now.webhooks.map(({ id, url, topic }) => ({ id, url, topic }));
     res.json({ webhooks: shown });
   });
-  router.post('/webhooks', (req, res) => {
-    const { webhooks, nextId } = accountOf(res);
+  router.post('/webhooks', async (req, res) => {
     const input = bodyOf(newWebhook, req);
     if (!input.url.startsWith(`${context.publicUrl}/hooks/`)) {
       throw new Refusal({ status: 422, kind: 'invalid' }, 'The sandbox sends to its own process alone.', {
         url: `must begin with ${context.publicUrl}/hooks/`,
       });
     }
-    if (webhooks.length >= MAX_WEBHOOKS) {
-      throw new Refusal({ status: 507, kind: 'full' }, `An account may have ${MAX_WEBHOOKS} webhooks.`);
-    }
-    const webhook = { id: nextId('whk'), ...input };
-    webhooks.push(webhook);
-    const { secret: _secret, ...shown } = webhook;
+    const shown = await accountOf(res).change(({ webhooks }, changes) => {
+      if (webhooks.length >= MAX_WEBHOOKS) {
+        throw new Refusal({ status: 507, kind: 'full' }, `An account may have ${MAX_WEBHOOKS} webhooks.`);
+      }
+      const { secret, ...registered } = { id: changes.nextId('whk'), ...input };
+      changes.put('webhook', { ...registered, secret });
+      return registered;
+    });
     res.status(201).json({ webhook: shown });
   });
-  router.delete('/webhooks/:id', (req, res) => {
-    const { webhooks } = accountOf(res);
-    const index = webhooks.findIndex(({ id }) => id === req.params.id);
-    if (index === -1) throw notFound('webhook', req.params.id);
-    webhooks.splice(index, 1);
+  router.delete('/webhooks/:id', async (req, res) => {
+    await accountOf(res).change(({ webhooks }, changes) => {
+      const { id } = req.params;
+      if (!webhooks.some((one) => one.id === id)) throw notFound('webhook', id);
+      changes.remove('webhook', id);
+    });
     res.status(204).end();
   });
   return router;

@@ -2,7 +2,7 @@ import { Router, type Request } from 'express';
 import { z } from 'zod';
 import { isoTime, type Clock } from '../lib/clock.ts';
 import { bodyOf, notFound, Refusal } from './answers.ts';
-import type { Account, AccountOf } from './accounts.ts';
+import type { Account, AccountOf, Changes } from './accounts.ts';
 import type { createAnnouncer } from './webhook-registrations.ts';
 import { CURRENCIES, priceIn, totalOf, type Order } from './seed.ts';
 
@@ -10,10 +10,8 @@ interface Written {
   status: number;
   body: unknown;
 }
-type Write = (account: Account, req: Request, now: string) => Written;
+type Write = (to: { account: Account; changes: Changes }, req: Request, now: string) => Written;
 type Announce = ReturnType<typeof createAnnouncer>;
-
-const MAX_ANSWERS = 200;
 
 /** Serves the writes. A repeated Idempotency-Key gets the first response again. */
 export function writeRoutes(accountOf: AccountOf, clock: Clock, announce: Announce): Router {
@@ -26,37 +24,38 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock, announce: Announ
     '/tickets': createTicket,
   };
   for (const [path, write] of Object.entries(writes)) {
-    router.post(path, (req, res) => {
-      const account = accountOf(res);
+    router.post(path, async (req, res) => {
+      const opened = accountOf(res);
       const key = req.get('idempotency-key');
       const request = JSON.stringify([path, req.body ?? null]);
-      const earlier = key === undefined ? undefined : account.answers.get(key);
-      if (earlier && earlier.request !== request) {
-        throw new Refusal(
-          { status: 409, kind: 'key_reused' },
-          'This Idempotency-Key was used for another request.',
-        );
-      }
-      const answer = earlier ?? write(account, req, isoTime(clock.now()));
+      const { answer, isRepeated } = await opened.change((account, changes) => {
+        const earlier = key === undefined ? undefined : account.answers.get(key);
+        if (earlier && earlier.request !== request) {
+          throw new Refusal(
+            { status: 409, kind: 'key_reused' },
+            'This Idempotency-Key was used for another request.',
+          );
+        }
+        if (earlier) return { answer: earlier, isRepeated: true };
+        const written = write({ account, changes }, req, isoTime(clock.now()));
+        if (key !== undefined && key.length <= 200) changes.answer(key, { request, ...written });
+        return { answer: written, isRepeated: false };
+      });
       const { customer } = createdCustomer.parse(answer.body);
-      if (customer && !earlier) announce(account, 'customer.created', customer);
-      if (earlier) res.set('Idempotency-Replayed', 'true');
-      if (key !== undefined && !earlier && key.length <= 200) {
-        account.answers.set(key, { request, ...answer });
-        if (account.answers.size > MAX_ANSWERS)
-          account.answers.delete(account.answers.keys().next().value ?? '');
-      }
+      if (customer && !isRepeated) announce(opened.now, 'customer.created', customer);
+      if (isRepeated) res.set('Idempotency-Replayed', 'true');
       res.status(answer.status).json(answer.body);
     });
   }
 
-  router.delete('/customers/:id', (req, res) => {
-    const account = accountOf(res);
-    const { customers } = account;
-    const index = customers.findIndex(({ id }) => id === req.params.id);
-    if (index === -1) throw notFound('customer', req.params.id);
-    customers.splice(index, 1);
-    announce(account, 'customer.deleted', { id: req.params.id });
+  router.delete('/customers/:id', async (req, res) => {
+    const opened = accountOf(res);
+    const { id } = req.params;
+    await opened.change(({ customers }, changes) => {
+      if (!customers.some((one) => one.id === id)) throw notFound('customer', id);
+      changes.remove('customer', id);
+    });
+    announce(opened.now, 'customer.deleted', { id });
     res.status(204).end();
   });
   return router;
@@ -77,23 +76,22 @@ const newCustomer = z.strictObject({
     .default('US'),
 });
 
-const createCustomer: Write = (account, req, now) => {
+const createCustomer: Write = ({ account, changes }, req, now) => {
   const { phone = null, company = null, ...input } = bodyOf(newCustomer, req);
   if (account.customers.some((one) => one.email === input.email)) {
     throw new Refusal({ status: 409, kind: 'taken' }, 'A customer has this e-mail address.', {
       email: 'is taken',
     });
   }
-  assertNotFull(account);
   const customer = {
-    id: account.nextId('cus'),
+    id: changes.nextId('cus'),
     ...input,
     phone,
     company,
     segment: 'new' as const,
     ...times(now),
   };
-  account.customers.push(customer);
+  changes.put('customer', customer);
   return { status: 201, body: { customer } };
 };
 
@@ -113,7 +111,7 @@ const newOrder = z.strictObject({
   note: line(500).nullish(),
 });
 
-const createOrder: Write = (account, req, now) => {
+const createOrder: Write = ({ account, changes }, req, now) => {
   const { customer_id, currency, note = null, lines: inputs } = bodyOf(newOrder, req);
   const customer = account.customers.find(({ id }) => id === customer_id);
   if (!customer)
@@ -129,8 +127,7 @@ const createOrder: Write = (account, req, now) => {
     }
     return { product_id: product.id, title: product.title, quantity, unit_price: priceIn(product, currency) };
   });
-  assertNotFull(account);
-  const id = account.nextId('ord');
+  const id = changes.nextId('ord');
   const order: Order = {
     id,
     number: Number(id.slice('ord_'.length)),
@@ -142,17 +139,16 @@ const createOrder: Write = (account, req, now) => {
     note,
     ...times(now),
   };
-  account.orders.push(order);
+  changes.put('order', order);
   return { status: 201, body: { order } };
 };
 
 const newMessage = z.strictObject({ to: email, subject: line(200).nullish(), text: line(2000) });
 
-const sendMessage: Write = (account, req, now) => {
+const sendMessage: Write = ({ changes }, req, now) => {
   const { to, subject = null, text } = bodyOf(newMessage, req);
-  assertNotFull(account);
-  const message = { id: account.nextId('msg'), to, subject, text, created_at: now };
-  account.messages.unshift(message);
+  const message = { id: changes.nextId('msg'), to, subject, text, created_at: now };
+  changes.put('message', message);
   return { status: 201, body: { message } };
 };
 
@@ -163,18 +159,16 @@ const contactInput = z.strictObject({
 });
 
 /** Changes the contact of an e-mail address or adds one. Given fields replace the stored ones. */
-const upsertContact: Write = (account, req, now) => {
+const upsertContact: Write = ({ account, changes }, req, now) => {
   const input = bodyOf(contactInput, req);
-  const index = account.contacts.findIndex((one) => one.email === input.email);
-  const known = account.contacts[index];
+  const known = account.contacts.find((one) => one.email === input.email);
   if (known) {
     const contact = { ...known, ...input, updated_at: now };
-    account.contacts[index] = contact;
+    changes.put('contact', contact);
     return { status: 200, body: { contact, created: false } };
   }
-  assertNotFull(account);
-  const contact = { id: account.nextId('con'), name: null, tags: [], ...input, ...times(now) };
-  account.contacts.push(contact);
+  const contact = { id: changes.nextId('con'), name: null, tags: [], ...input, ...times(now) };
+  changes.put('contact', contact);
   return { status: 201, body: { contact, created: true } };
 };
 
@@ -185,33 +179,24 @@ const newTicket = z.strictObject({
   customer_id: line(64).nullish(),
 });
 
-const createTicket: Write = (account, req, now) => {
+const createTicket: Write = ({ account, changes }, req, now) => {
   const { customer_id = null, ...input } = bodyOf(newTicket, req);
   if (customer_id !== null && !account.customers.some(({ id }) => id === customer_id)) {
     throw new Refusal({ status: 422, kind: 'invalid' }, 'There is no such customer.', {
       customer_id: 'is unknown',
     });
   }
-  assertNotFull(account);
   const ticket = {
-    id: account.nextId('tic'),
+    id: changes.nextId('tic'),
     ...input,
     customer_id,
     status: 'open' as const,
     created_at: now,
   };
-  account.tickets.push(ticket);
+  changes.put('ticket', ticket);
   return { status: 201, body: { ticket } };
 };
 
 function times(now: string): { created_at: string; updated_at: string } {
   return { created_at: now, updated_at: now };
-}
-
-function assertNotFull(account: Account): void {
-  if (account.countRecord()) return;
-  throw new Refusal(
-    { status: 507, kind: 'full' },
-    'This sandbox account is full. Use another key: any value that begins with sandbox_.',
-  );
 }

@@ -37,6 +37,7 @@ import { programs } from './migration-programs.ts';
 import { policy } from './migration-policy.ts';
 import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
+import { sandboxWrites } from './migration-sandbox.ts';
 import { searches } from './migration-searches.ts';
 import { tasks } from './migration-tasks.ts';
 import { largeResults, searchDocuments, searchInMemory } from './migration-results.ts';
@@ -106,4 +107,5 @@ export const MIGRATIONS: Migration[] = [
   { name: 'calls of accounts', up: callsOfAccounts },
   { name: 'scopes of sessions', up: scopesOfSessions },
   { name: 'counted servers', up: countedServers },
+  { name: 'sandbox writes', up: sandboxWrites },
 ];

@@ -162,4 +162,16 @@ export interface AgentTables {
     sealed: string;
     expires_at: number;
   };
+  /** Writes to the sandbox's accounts, in the order of `position`. */
+  sandbox_writes: {
+    account_id: string;
+    position: number;
+    /** Kind of record, `webhook` or `answer` (the response of an Idempotency-Key). */
+    kind: string;
+    record_id: string;
+    /** The record's new state as JSON; null when it was deleted. */
+    body: string | null;
+    /** Epoch ms; rows count for 24 hours, except those of webhooks. */
+    written_at: number;
+  };
 }

@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { SANDBOX_CLIENT_ID } from '../../src/lib/sandbox-names.ts';
 import { createLog } from '../../src/log.ts';
 import { createSandboxApp } from '../../src/sandbox/router.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open-database.ts';
 import { createBrowser, type Browser, type Page } from '../support/browser.ts';
 import { manualClock } from '../support/clock.ts';
 
@@ -414,7 +416,16 @@ async function api(
 }
 
 async function serve(key = hashKey, publicUrl = 'http://127.0.0.1:4998'): Promise<[Server, string]> {
-  const app = createSandboxApp({ clock, log: createLog('silent'), hashKey: createSecretKey(key), publicUrl });
+  const store = await openStore({ kind: 'sqlite', path: ':memory:' });
+  await migrate(store, 1);
+  const { db } = store;
+  const app = createSandboxApp({
+    clock,
+    log: createLog('silent'),
+    db,
+    hashKey: createSecretKey(key),
+    publicUrl,
+  });
   const listening = createServer(app);
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   const address = listening.address();

@@ -5,6 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createLog } from '../../src/log.ts';
 import { createSandbox } from '../../src/sandbox/router.ts';
+import { identityOf } from '../../src/sandbox/accounts.ts';
+import { sweepWrites } from '../../src/sandbox/account-writes.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore, type Store } from '../../src/store/open-database.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 import { manualClock } from '../support/clock.ts';
 
 /** The sandbox alone, as any client sees it, without Gatehouse. */
@@ -13,11 +19,17 @@ const customerMade = z.object({ customer: z.object({ id: z.string() }) });
 const contactMade = z.object({ contact: z.object({ id: z.string() }) });
 let base = '';
 let server: ReturnType<typeof createServer>;
+let store: Store;
 
 beforeAll(async () => {
+  store = await openStore({ kind: 'sqlite', path: ':memory:' });
+  await migrate(store, 1);
   [server, base] = await serve();
 });
-afterAll(() => void server.close());
+afterAll(async () => {
+  server.close();
+  await store.close();
+});
 
 test('a key that does not begin with sandbox_ is 401 in the sandbox error shape', async () => {
   for (const key of ['', 'live_123', 'Sandbox_1']) {
@@ -205,16 +217,74 @@ test('a repeated Idempotency-Key gives the first answer, or 409 for another body
   expect(other).toMatchObject({ status: 409, body: { fault: { kind: 'key_reused' } } });
 });
 
-test('an account accepts 500 records, then answers that it is full', async () => {
+test('an account accepts 10,000 writes a day, then answers that it is full', async () => {
   const key = 'sandbox_full';
   const write = () => call('POST', '/messages', { key, json: { to: 'a@example.com', text: 'x' } });
-  for (let count = 0; count < 500; count++) {
-    if (count % 40 === 0) clock.advance(1000);
-    expect((await write()).status).toBe(201);
+  expect((await write()).status).toBe(201);
+  const [first] = await rowsOf(key);
+  if (!first) throw new Error('no row');
+  for (let from = 1; from < 9999; from += 500) {
+    const rows = Array.from({ length: Math.min(500, 9999 - from) }, (_, n) => ({
+      ...first,
+      position: first.position + from + n,
+    }));
+    await store.db.insertInto('sandbox_writes').values(rows).execute();
   }
-  clock.advance(1000);
+  expect((await write()).status).toBe(201);
   expect(await write()).toMatchObject({ status: 507, body: { fault: { kind: 'full' } } });
+  clock.advance(DAY);
+  expect((await write()).status).toBe(201);
 });
+
+test.each(STORE_KINDS)('two processes on one %s see the writes of each other', async (kind) => {
+  const fresh = await freshDatabase(kind);
+  const key = 'sandbox_shared';
+  const stores: Store[] = [await openStore(fresh.database), await openStore(fresh.database)];
+  for (const one of stores) await migrate(one, 1);
+  const served = await Promise.all(stores.map(({ db }) => serve(db)));
+  try {
+    const [one = '', other = ''] = served.map(([, url]) => url);
+    const json = { name: 'Ada', email: 'ada@example.com' };
+    const headers = { 'Idempotency-Key': 'k1' };
+    const made = await call('POST', '/customers', { key, json, headers, at: one });
+    const again = await call('POST', '/customers', { key, json, headers, at: other });
+    expect(again.body).toEqual(made.body);
+    const { customer } = z.object({ customer: record }).parse(made.body);
+    const path = `/customers/${customer.id}`;
+    expect((await call('GET', path, { key, at: other })).body).toEqual(made.body);
+    const writes = Array.from({ length: 20 }, (_, n) =>
+      call('POST', '/tickets', { key, json: { title: `${n}`, body: 'x' }, at: n % 2 ? one : other }),
+    );
+    const ids = (await Promise.all(writes)).map(
+      ({ body }) => z.object({ ticket: record }).parse(body).ticket.id,
+    );
+    expect(new Set(ids).size).toBe(20);
+    expect((await call('DELETE', path, { key, at: other })).status).toBe(204);
+    expect((await call('GET', path, { key, at: one })).status).toBe(404);
+    expect((await call('GET', '/customers/cus_1001', { key, at: one })).status).toBe(200);
+  } finally {
+    for (const [server] of served) server.close();
+    for (const one of stores) await one.close();
+    await fresh.remove();
+  }
+});
+
+test('writes expire after a day, and seeded records return', async () => {
+  const key = 'sandbox_daily';
+  await call('POST', '/messages', { key, json: { to: 'a@example.com', text: 'x' } });
+  const seeded = await call('GET', '/customers', { key });
+  const [first] = z.object({ customers: z.array(record) }).parse(seeded.body).customers;
+  const path = `/customers/${first?.id}`;
+  expect((await call('DELETE', path, { key })).status).toBe(204);
+  clock.advance(DAY);
+  expect((await call('GET', '/messages', { key })).body).toMatchObject({ total: 0 });
+  expect((await call('GET', path, { key })).status).toBe(200);
+  await sweepWrites({ db: store.db, clock });
+  expect(await rowsOf(key)).toEqual([]);
+});
+
+const rowsOf = (key: string) =>
+  store.db.selectFrom('sandbox_writes').selectAll().where('account_id', '=', identityOf(key)).execute();
 
 test('more than 50 requests in a second are 429 with Retry-After, until it is over', async () => {
   const key = 'sandbox_eager';
@@ -247,13 +317,14 @@ test('slow sends progress to clients that accept events', async () => {
 
 const record = z.object({ id: z.string() });
 
-async function serve(): Promise<[ReturnType<typeof createServer>, string]> {
+async function serve(db = store.db): Promise<[ReturnType<typeof createServer>, string]> {
   const app = express();
   app.use(
     '/sandbox',
     createSandbox({
       clock,
       log: createLog('silent'),
+      db,
       publicUrl: '',
       hashKey: createSecretKey(Buffer.alloc(32)),
     }),
