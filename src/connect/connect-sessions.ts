@@ -157,6 +157,16 @@ export async function requireSession(
   throw new GatehouseError('connect_session_not_found', 'This user or browser has no such connect session.');
 }
 
+/** Returns the state of a session now; as it was if it is deleted. */
+export async function rereadSession(db: DbOrTx, session: ConnectSession): Promise<ConnectSession> {
+  const row = await db
+    .selectFrom('connect_sessions')
+    .selectAll()
+    .where('session_id', '=', session.sessionId)
+    .executeTakeFirst();
+  return row ? toSession(row) : session;
+}
+
 /**
  * @throws GatehouseError `connect_session_expired` when it has ended or expired, `user_not_found`, `forbidden` when
  * its user was disabled after it was created.

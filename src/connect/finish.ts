@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Context } from './context.ts';
 import type { Connector } from '../connectors/catalog.ts';
@@ -9,11 +10,13 @@ import type { OAuth2 } from '../credentials/oauth-client.ts';
 import { chosenTokens, valuesOf } from '../credentials/granted.ts';
 import { endValues } from '../credentials/revoke.ts';
 import { requireEnabled } from '../identity/users.ts';
+import { HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { askAccount, impliedChoice } from './account-choice.ts';
 import { callbackUrl } from './authorize.ts';
 import {
   requireSession,
+  rereadSession,
   endSession,
   sessionTaken,
   type ConnectSession,
@@ -41,22 +44,49 @@ interface Consent {
   verifier: string;
 }
 
+/** How long a repeated return waits for the outcome of the first one. */
+const WAIT_MS = 20 * SECOND;
+const LOOK_MS = 100;
+/** How long a used state is stored, so that a repeated return shows its outcome. */
+const USED_KEPT_MS = HOUR;
+
+/** The end of a consent. */
+export interface Finished {
+  session: ConnectSession;
+  /** Undefined while the person has to choose an account. */
+  outcome: Outcome | undefined;
+  /** Whether an earlier request has finished the consent. */
+  isRepeated: boolean;
+}
+
 /**
- * Ends a consent: consumes its state, exchanges the code and stores the account.
+ * Ends a consent: consumes its state, exchanges the code and stores the account. A repeated return, such as a reload, gets
+ * the outcome of the first one.
  * Every answer of the app ends the session with a sentence for the person. The outcome is undefined while the person
  * has to choose an account: see account-choice.ts.
- * @throws GatehouseError `oauth_state_invalid` (unknown, used, replaced, expired, of another connector),
+ * @throws GatehouseError `oauth_state_invalid` (unknown, replaced, expired, of another connector),
  * `connect_session_taken` (another browser; the state stays valid for the right one).
  */
-export async function finishAuthorization(
-  context: Context,
-  callback: Callback,
-): Promise<{ session: ConnectSession; outcome: Outcome | undefined }> {
+export async function finishAuthorization(context: Context, callback: Callback): Promise<Finished> {
   const consent = await takeState(context, callback);
+  if ('usedBy' in consent) return outcomeOfFirst(context, consent.usedBy);
   const outcome = await outcomeOf(context, consent, callback);
   if (outcome?.success === false)
     await endSession(context.db, context, { sessionId: consent.session.sessionId, ended: outcome });
-  return { session: consent.session, outcome };
+  return { session: consent.session, outcome, isRepeated: false };
+}
+
+/** Returns the outcome that the first return of a state has, and waits for it. */
+async function outcomeOfFirst(context: Context, first: ConnectSession): Promise<Finished> {
+  const until = performance.now() + WAIT_MS;
+  let session = first;
+  while (session.status === 'authorizing' && performance.now() < until) {
+    await setTimeout(LOOK_MS);
+    session = await rereadSession(context.db, session);
+  }
+  const { status, outcome } = session;
+  if (outcome === null && status !== 'choosing') throw stateInvalid();
+  return { session, outcome: outcome ?? undefined, isRepeated: true };
 }
 
 const sealedState = z.object({
@@ -65,7 +95,10 @@ const sealedState = z.object({
   origins: z.string().default(''),
 });
 
-async function takeState(context: Context, { connectorId, query, browserId }: Callback): Promise<Consent> {
+async function takeState(
+  context: Context,
+  { connectorId, query, browserId }: Callback,
+): Promise<Consent | { usedBy: ConnectSession }> {
   const [state = '', ...others] = query.getAll('state');
   // RFC 6749 section 3.1: a parameter must not repeat. The first of two states may belong to another consent.
   if (others.length > 0) throw stateInvalid();
@@ -81,11 +114,23 @@ async function takeState(context: Context, { connectorId, query, browserId }: Ca
     if (error instanceof GatehouseError && error.code === 'connect_session_not_found') throw sessionTaken();
     throw error;
   });
-  const { numDeletedRows } = await context.db
-    .deleteFrom('oauth_states')
+  const now = context.clock.now();
+  const { numUpdatedRows } = await context.db
+    .updateTable('oauth_states')
+    .set((e) => ({
+      used_at: now,
+      expires_at: e
+        .case()
+        .when('expires_at', '>', now)
+        .then(now + USED_KEPT_MS)
+        .else(e.ref('expires_at'))
+        .end(),
+    }))
     .where('state_hash', '=', stateHash)
+    .where('used_at', 'is', null)
     .executeTakeFirst();
-  if (numDeletedRows === 0n || row.expires_at <= context.clock.now()) throw stateInvalid();
+  if (numUpdatedRows === 0n) return { usedBy: session };
+  if (row.expires_at <= now) throw stateInvalid();
 
   const connector = context.catalog.connector(session.environment, connectorId);
   const scheme = connector?.definition.authentication.find((one) => one.type === row.type);
@@ -239,7 +284,7 @@ function factsOf(error: unknown): Record<string, unknown> {
 function stateInvalid(): GatehouseError {
   return new GatehouseError(
     'oauth_state_invalid',
-    'This sign-in is no longer valid: it was used, replaced by a newer one, or took longer than ten minutes. ' +
+    'This sign-in is no longer valid: it was replaced by a newer one, or took longer than ten minutes. ' +
       'Go back to where you came from and connect again.',
   );
 }

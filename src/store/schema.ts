@@ -250,6 +250,8 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     type: string;
     /** PKCE verifier, and the fields that were asked for before the consent. */
     sealed: string;
+    /** When it came back, epoch ms; null before. */
+    used_at: number | null;
     expires_at: number;
     created_at: number;
   };

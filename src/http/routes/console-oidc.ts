@@ -10,6 +10,7 @@ import type { Context } from '../context.ts';
 import {
   assertConsolePage,
   clearSignInCookie,
+  consoleCaller,
   setConsoleCookie,
   setSignInCookie,
   signInToken,
@@ -70,6 +71,7 @@ const callbackRoute = defineRoute({
   tag: 'Console',
   summary: 'Return from the OpenID Connect provider',
   auth: 'none',
+  actsOnGet: true,
   query: anyQuery,
   success: { status: 303, description: 'Redirect to the console.', schema: z.string() },
   errors: ['not_found', 'rate_limited'],
@@ -83,6 +85,8 @@ const callbackRoute = defineRoute({
       ]);
     } catch (error) {
       if (!(error instanceof SignInError)) throw error;
+      // A reload of the address comes after the sign-in that it finished.
+      if (await isSignedIn(context, request)) return to(`${context.publicUrl}/console`, []);
       context.log.warn(
         { requestId, fault: error.fault, reason: error.message },
         'sign-in to the console refused',
@@ -109,6 +113,14 @@ async function signIn(context: Context, found: SignedInPerson, requestId: string
       status: 303,
     });
   return setConsoleCookie(context, token, expiresAt - context.clock.now());
+}
+
+async function isSignedIn(context: Context, request: IncomingMessage): Promise<boolean> {
+  try {
+    return (await consoleCaller(context, request)) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Counts a refused sign-in as other refusals are. @throws GatehouseError `rate_limited` */

@@ -18,8 +18,9 @@ export const oauthCallbackRoute = defineRoute({
   summary: 'Return from the consent page of an app',
   description:
     'The redirect address to register at the app, one for each connector. Works once for each consent, in the browser ' +
-    'that began it.',
+    'that began it; a repeated request shows the same result. HEAD, and a page that a browser loads ahead, have no effect.',
   auth: 'none',
+  actsOnGet: true,
   params: z.strictObject({ connectorId: z.string() }),
   query: anyQuery,
   success: {
@@ -29,19 +30,20 @@ export const oauthCallbackRoute = defineRoute({
   },
   async handler({ context, params, query, header, requestId }) {
     try {
-      const { session, outcome } = await finishAuthorization(context, {
+      const { session, outcome, isRepeated } = await finishAuthorization(context, {
         connectorId: params.connectorId,
         query: searchParamsOf(query),
         browserId: browserOf(context, header('cookie')),
       });
-      await context.audit.record({
-        environment: session.environment,
-        requestId,
-        caller: `connect:${session.userId}`,
-        operation: 'oauthCallback',
-        target: outcome?.success ? outcome.credentialId : (outcome?.error ?? 'choosing'),
-        status: 303,
-      });
+      if (!isRepeated)
+        await context.audit.record({
+          environment: session.environment,
+          requestId,
+          caller: `connect:${session.userId}`,
+          operation: 'oauthCallback',
+          target: outcome?.success ? outcome.credentialId : (outcome?.error ?? 'choosing'),
+          status: 303,
+        });
       return to(
         (outcome && returnAddress({ ...session, outcome })) ??
           `${context.publicUrl}/connect/ended?session=${session.sessionId}`,

@@ -6,6 +6,7 @@ import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
 import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/visit.ts';
 import { browserOf } from './browser.ts';
+import { answerWithoutEffect } from './looked-ahead.ts';
 import { parse, queryValues, readJson, type LargeBody } from './read-input.ts';
 import { consoleCaller, consoleToken } from './console-cookie.ts';
 import type { Correction } from '../../lib/correction.ts';
@@ -151,6 +152,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   otherwise?: Answer;
   /** Error codes in addition to those of every route of its kind. */
   errors?: ErrorCode[];
+  /** Whether a GET has an effect. HEAD and pages that a browser loads ahead then run no handler. */
+  actsOnGet?: true;
   /** Whether calls are recorded in the audit log: changes, and answers that reveal a token. */
   audited?: boolean;
   handler(input: RouteInput<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply>;
@@ -193,6 +196,8 @@ export function defineRoute<
     path: spec.path,
     spec: facts,
     async run(context, request) {
+      const inert = spec.actsOnGet && answerWithoutEffect(request.req);
+      if (inert) return inert;
       const caller = await authenticate(context, spec.auth, request.req);
       if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
       const corrections: Correction[] = [];
