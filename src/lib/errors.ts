@@ -66,6 +66,7 @@ export const ERROR_CODES = {
   run_ended: { status: 409, rpc: -32600 },
   program_not_waiting: { status: 409, rpc: -32602 },
   run_not_failed: { status: 409, rpc: -32600 },
+  workflow_loop: { status: 409, rpc: -32602 },
   installation_disabled: { status: 409, rpc: -32602 },
   credential_required: { status: 409, rpc: -32602 },
   credential_ambiguous: { status: 409, rpc: -32602 },

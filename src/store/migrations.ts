@@ -1,4 +1,6 @@
 import { budgets, circuits } from './migration-call-limits.ts';
+import { chainsOfRuns } from './migration-chains.ts';
+import { usedStates } from './migration-states.ts';
 import type { Tx } from './schema.ts';
 
 import {
@@ -108,4 +110,6 @@ export const MIGRATIONS: Migration[] = [
   { name: 'scopes of sessions', up: scopesOfSessions },
   { name: 'counted servers', up: countedServers },
   { name: 'sandbox writes', up: sandboxWrites },
+  { name: 'chains of runs', up: chainsOfRuns },
+  { name: 'used states', up: usedStates },
 ];

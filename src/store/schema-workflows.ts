@@ -80,6 +80,8 @@ export interface WorkflowTables {
     dedupe: string | null;
     /** Hash of the request that an Idempotency-Key named; null without a key. */
     request_hash: string | null;
+    /** Runs before this one that caused each other by their writes. */
+    chain: Generated<number>;
     /** 1 when the operator was notified of a failure of this run. */
     failure_reported: Generated<number>;
     error: string | null;
@@ -87,6 +89,16 @@ export interface WorkflowTables {
     ended_at: number | null;
     created_at: number;
     updated_at: number;
+  };
+  /** Records that steps wrote. Their events continue the chain of runs. */
+  workflow_writes: {
+    /** Hash of the user, the app and the record's id. */
+    record_hash: string;
+    /** The place in the chain of a run that the record's event starts. */
+    chain: number;
+    /** When the call of the step began, epoch ms. */
+    began_at: number;
+    expires_at: number;
   };
   /** The result of a step of a run (`item` -1) and of each item of a for-each. */
   workflow_steps: {

@@ -24,6 +24,8 @@ export interface Occasion {
   requestId: string;
   /** The MCP server of the call; its restrictions apply to each step. */
   serverId?: string | undefined;
+  /** The number of runs before this one that caused each other. */
+  chain?: number | undefined;
   /** Occasions with the same name make one run. */
   dedupe?: string | undefined;
   /** The request of an Idempotency-Key: the same key with another request is rejected for 24 hours. */
@@ -124,7 +126,7 @@ export function queuedRow(
   runId: string,
   { occasion, config }: { occasion: Occasion; config: JsonObject },
 ) {
-  const { trigger, byHand, caller, requestId, serverId, dedupe } = occasion;
+  const { trigger, byHand, caller, requestId, serverId, dedupe, chain = 0 } = occasion;
   const now = context.clock.now();
   return {
     run_id: runId,
@@ -140,6 +142,7 @@ export function queuedRow(
     next_at: now,
     dedupe: dedupe ?? null,
     request_hash: requestHash(occasion),
+    chain,
     error: null,
     started_at: null,
     ended_at: null,

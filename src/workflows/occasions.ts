@@ -5,6 +5,7 @@ import { isoTime } from '../lib/clock.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
+import { chainOfEvent } from './chains.ts';
 import { firingAfter } from './schedule.ts';
 
 /** Starts runs without a caller: by events of sources and by schedules. */
@@ -13,7 +14,9 @@ const listening = perDatabase((db) =>
   db
     .selectFrom('workflow_installations')
     .innerJoin('users', 'users.user_id', 'workflow_installations.user_id')
+    .innerJoin('sources', 'sources.source_id', 'workflow_installations.source_id')
     .selectAll('workflow_installations')
+    .select('sources.connector_id')
     .where('workflow_installations.source_id', '=', '')
     .where('workflow_installations.enabled', '=', sql.lit(1))
     .where('users.enabled', '=', sql.lit(1))
@@ -31,16 +34,26 @@ export async function runsOfEvents(
   { source, events }: { source: EventSource; events: readonly NewEvent[] },
 ): Promise<number> {
   const { rows } = await runPrepared(tx, listening(context.db), [source.sourceId]);
+  const [first] = rows;
+  if (!first) return 0;
+  const { user_id: userId, connector_id: connectorId } = first;
+  const chains = new Map<NewEvent, number>();
+  for (const event of events) {
+    const record = { userId, connectorId, remoteId: event.body['remoteId'], before: context.clock.now() };
+    chains.set(event, await chainOfEvent(tx, context, record));
+  }
   let made = 0;
-  for (const row of rows) {
+  for (const { connector_id: _connector, ...row } of rows) {
     const wanted: unknown = JSON.parse(row.events ?? '[]');
-    for (const { eventScope, event, body } of events) {
+    for (const one of events) {
+      const { eventScope, event, body } = one;
       if (!Array.isArray(wanted) || !wanted.includes(event)) continue;
       await beginRun(tx, context, {
         installation: row,
         occasion: {
           trigger: { type: 'event', scope: eventScope, event, data: body },
           caller: 'event',
+          chain: chains.get(one),
           requestId: source.sourceId,
         },
       });

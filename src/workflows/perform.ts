@@ -9,6 +9,7 @@ import type { OutboundAnswer } from '../lib/outbound.ts';
 import { restricted } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
+import { CHAIN_HEADER } from './chains.ts';
 import type { ActionStep, Definition, HttpStep } from './workflow-definition.ts';
 
 export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;
@@ -39,12 +40,20 @@ export async function perform(
     step,
     input,
     upstreamKey,
-  }: { definition: Definition; step: CallStep; input: JsonObject; upstreamKey: string },
+    chain,
+  }: {
+    definition: Definition;
+    step: CallStep;
+    input: JsonObject;
+    upstreamKey: string;
+    /** The place of the run in its chain. */
+    chain: number;
+  },
 ): Promise<JsonObject> {
   const live = await serverOf(context, run);
   const output =
     'http' in step
-      ? await request(context, definition, { live, input, upstreamKey })
+      ? await request(context, definition, { live, input, upstreamKey, chain })
       : await runAction(context, run, { step, live, input, upstreamKey });
   const bytes = Buffer.byteLength(JSON.stringify(output));
   if (bytes > MAX_OUTPUT_BYTES) {
@@ -132,7 +141,12 @@ const BODILESS = new Set(['GET', 'HEAD']);
 async function request(
   { outbound }: Pick<Context, 'outbound'>,
   { allowedHosts }: Definition,
-  { live, input, upstreamKey }: { live: LiveServer | undefined; input: JsonObject; upstreamKey: string },
+  {
+    live,
+    input,
+    upstreamKey,
+    chain,
+  }: { live: LiveServer | undefined; input: JsonObject; upstreamKey: string; chain: number },
 ): Promise<JsonObject> {
   const effect = effectOf(String(input['method']));
   const rule =
@@ -157,6 +171,7 @@ async function request(
       ...(text === undefined ? {} : { 'content-type': 'application/json' }),
       ...(BODILESS.has(verb) ? {} : { 'idempotency-key': upstreamKey }),
       ...headersIn(headers),
+      [CHAIN_HEADER]: String(chain + 1),
     },
     ...(text === undefined ? {} : { body: text }),
     timeoutMs: HTTP_TIMEOUT_MS,

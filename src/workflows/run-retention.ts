@@ -16,6 +16,7 @@ export function createRunSweep(): (context: Pick<Base, 'db' | 'clock'>) => Promi
     if (now - sweptAt < SWEEP_MS) return;
     sweptAt = now;
     await inSteps((limit) => deleteSome(db, now - RUNS_KEPT_MS, limit));
+    await inSteps((limit) => deleteWrites(db, now, limit));
   };
 }
 
@@ -32,6 +33,21 @@ async function deleteSome(db: Db, before: number, limit: number): Promise<number
   await deleteSteps(db, ids);
   await db.deleteFrom('workflow_runs').where('run_id', 'in', ids).execute();
   return ids.length;
+}
+
+/** Deletes written records whose events did not come. */
+async function deleteWrites(db: Db, before: number, limit: number): Promise<bigint> {
+  const old = db
+    .selectFrom('workflow_writes')
+    .select('record_hash')
+    .where('expires_at', '<', before)
+    .orderBy('expires_at')
+    .limit(limit);
+  const { numDeletedRows } = await db
+    .deleteFrom('workflow_writes')
+    .where('record_hash', 'in', old)
+    .executeTakeFirst();
+  return numDeletedRows;
 }
 
 /** Deletes steps in batches, because a run may have 10,000 of them. */

@@ -1,5 +1,6 @@
 import { publicError, type GatehouseError } from '../lib/errors.ts';
 import { asObject, type JsonObject } from '../lib/json.ts';
+import { rememberWrites } from './chains.ts';
 import { perform, type CallStep } from './perform.ts';
 import { afterFailure, callAbandoned, mayRepeat, type AfterFailure } from './step-retry.ts';
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './step-rows.ts';
@@ -43,7 +44,11 @@ export async function attempt(
   }
   try {
     const input = fresh ?? openInput(context, row);
-    return { output: await perform(context, run, { definition, step, input, upstreamKey: keyOf(row) }) };
+    const beganAt = context.clock.now();
+    const call = { definition, step, input, upstreamKey: keyOf(row), chain: work.chain };
+    const output = await perform(context, run, call);
+    await rememberWrites(context, work, { step, input, output, beganAt });
+    return { output };
   } catch (thrown) {
     return failure(publicError(thrown));
   }

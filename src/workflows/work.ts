@@ -4,6 +4,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { asObject, isJsonObject, parseJson, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { openRunConfig, type RunRow } from './begin.ts';
+import { assertNoLoop, chainOfEvent } from './chains.ts';
 import { storedDefinition, type Definition } from './workflow-definition.ts';
 import type { Scope } from './evaluate.ts';
 import { secretFields } from './configurable-fields.ts';
@@ -18,6 +19,8 @@ export interface Work {
   run: RunRow;
   definition: Definition;
   scope: Scope;
+  /** Runs before this one that caused each other. */
+  chain: number;
   /** Values of secret fields of the configuration, which must stay out of the log. */
   secrets: string[];
   /** Rows of started steps, by position. */
@@ -30,12 +33,15 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
   const user = await requireEnabled(context.db, run.environment, run.user_id);
   const config = openRunConfig(context, run);
   const trigger = parseJson(run.trigger);
+  const chain = await chainOf(context, run, trigger);
+  assertNoLoop(chain);
   const rows = await stepRows(context.db, run.run_id);
   const steps: JsonObject = {};
   for (const row of rows) if (row.position < run.position) steps[row.step_id] = outputOf(context, row);
   return {
     run,
     definition,
+    chain,
     scope: {
       trigger: asObject(trigger),
       steps,
@@ -45,6 +51,28 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
     secrets: secretsIn(definition, config),
     rows: new Map(rows.map((row) => [row.position, row])),
   };
+}
+
+/**
+ * Returns the place of a run in its chain. The event of a write may come before the app answers the write, so a run looks
+ * for the write again when it starts.
+ */
+async function chainOf(context: WorkContext, run: RunRow, trigger: Json): Promise<number> {
+  if (run.trigger_type !== 'event' || run.chain > 0 || run.position > 0 || run.installation_id === null)
+    return run.chain;
+  const source = await context.db
+    .selectFrom('workflow_installations')
+    .innerJoin('sources', 'sources.source_id', 'workflow_installations.source_id')
+    .select('sources.connector_id')
+    .where('workflow_installations.installation_id', '=', run.installation_id)
+    .executeTakeFirst();
+  if (!source) return run.chain;
+  return chainOfEvent(context.db, context, {
+    userId: run.user_id,
+    connectorId: source.connector_id,
+    remoteId: asObject(asObject(trigger)['data'] ?? null)['remoteId'],
+    before: run.created_at,
+  });
 }
 
 /** Returns the values of secret fields of a configuration. */

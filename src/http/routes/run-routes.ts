@@ -1,3 +1,4 @@
+import { chainIn, CHAIN_HEADER } from '../../workflows/chains.ts';
 import { z } from 'zod';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -237,6 +238,7 @@ export const callWorkflowRoute = defineRoute({
         caller: 'call',
         requestId,
         dedupe: nameOf('call', named ?? header('webhook-id')),
+        chain: chainIn(header(CHAIN_HEADER)),
         // A sender of webhooks repeats a message under its id, and a refusal would have it repeated for days.
         ...(named === undefined ? {} : { request: said }),
       },
