@@ -84,7 +84,7 @@ function read(schema: unknown, value: Json, place: Place): Json {
   const alternatives = alternativesOf(asSchema(schema), place.root);
   const fitting = alternatives.filter((one) => takes(one, value));
   const [only, ...others] = fitting;
-  if (only) return others.length === 0 ? within(only, value, place) : value;
+  if (only) return others.length === 0 ? within(only, value, place) : withoutNulls(fitting, value, place);
   if (typeof value !== 'string') return value;
   for (const one of alternatives) {
     const meant = meantBy(one, value);
@@ -93,6 +93,31 @@ function read(schema: unknown, value: Json, place: Place): Json {
     return within(one, meant, place);
   }
   return value;
+}
+
+/** Leaves null out of an object of several alternatives, where those that it satisfies do not need the member. */
+function withoutNulls(alternatives: readonly JsonSchema[], value: Json, place: Place): Json {
+  if (!isJsonObject(value)) return value;
+  const requires = ({ required }: JsonSchema, name: string) =>
+    Array.isArray(required) && required.includes(name);
+  const isMet = ({ required = [] }: JsonSchema) =>
+    [required].flat().every((name) => typeof name === 'string' && (value[name] ?? null) !== null);
+  const met = alternatives.filter(isMet);
+  const isLeftOut = ([name, member]: [string, Json]) => {
+    const knowing = alternatives.filter(({ properties }) => Object.hasOwn(asSchema(properties), name));
+    const takesIt = knowing.some(({ properties }) => takesNull(asSchema(properties)[name], place.root));
+    return (
+      member === null &&
+      met.length > 0 &&
+      knowing.length > 0 &&
+      !takesIt &&
+      !met.some((one) => requires(one, name))
+    );
+  };
+  const entries = Object.entries(value);
+  for (const [name] of entries.filter(isLeftOut))
+    place.corrections.push({ path: below(place, name), from: null, to: LEFT_OUT });
+  return Object.fromEntries(entries.filter((entry) => !isLeftOut(entry)));
 }
 
 /** Returns the schema as a list of schemas of one type each, with references resolved. */
@@ -132,7 +157,8 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
   switch (type ?? (properties === undefined ? undefined : 'object')) {
     case 'object':
     case 'array': {
-      const parsed = jsonIn(text);
+      const parsed =
+        jsonIn(text) ?? (isFileSchema(properties) && isBase64(text) ? { base64: text } : undefined);
       return takes({ type: type ?? 'object' }, parsed ?? null) ? parsed : undefined;
     }
     case 'integer':
@@ -150,6 +176,17 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
     default:
       return undefined;
   }
+}
+
+/** Returns whether an object is a file, whose content a text in base64 means. */
+function isFileSchema(properties: unknown): boolean {
+  const { fileId, base64 } = asSchema(properties);
+  return fileId !== undefined && base64 !== undefined;
+}
+
+/** Returns whether a text is base64 and no name of a file. */
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
 function jsonIn(text: string): Json | undefined {

@@ -24,10 +24,9 @@ export function readServer(context: Import): Server {
     : openApi3Server(context, memberOf(root, 'servers'));
   if (found && /^https?:/.test(found.baseUrl)) return found;
   const path = found?.baseUrl.startsWith('/') ? found.baseUrl : '';
-  context.reporter.approximate(
-    '#/servers',
-    'the document names no address, so a person enters it when connecting',
-  );
+  const what =
+    found?.baseUrl === '' ? 'the address of the document cannot be used' : 'the document names no address';
+  context.reporter.approximate('#/servers', `${what}, so a person enters it when connecting`);
   return {
     baseUrl: `{server}${path}`,
     variables: {
@@ -56,17 +55,20 @@ function openApi3Server(context: Import, servers: Node): Server | undefined {
   if (all.length > 1)
     context.reporter.approximate(placeOf(servers), 'the first of several addresses is used');
   const variables: Record<string, Written> = {};
-  const url = (textAt(chosen, 'url') ?? '').trim().replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
-    const variable = memberOf(memberOf(chosen, 'variables'), name);
-    const field = variableField(name, variable);
-    if (field) {
-      variables[fieldNameOf(name)] = field;
-      return `{${fieldNameOf(name)}}`;
-    }
-    const fixed = memberOf(variable, 'default').value;
-    context.reporter.approximate(placeOf(variable), 'the variable has the value of its default alone');
-    return typeof fixed === 'string' ? fixed : '';
-  });
+  const url = (textAt(chosen, 'url') ?? '')
+    .trim()
+    .replaceAll(/(:?)\{([^{}]*)\}/g, (_, colon: string, name: string) => {
+      const variable = memberOf(memberOf(chosen, 'variables'), name);
+      // A port is no part of a name, so a person cannot choose it.
+      const field = colon === '' ? variableField(name, variable) : undefined;
+      if (field) {
+        variables[fieldNameOf(name)] = field;
+        return `{${fieldNameOf(name)}}`;
+      }
+      const fixed = memberOf(variable, 'default').value;
+      context.reporter.approximate(placeOf(variable), 'the variable has the value of its default alone');
+      return `${colon}${typeof fixed === 'string' || typeof fixed === 'number' ? fixed : ''}`;
+    });
   return { baseUrl: secure(context, url.replace(/[?#].*$/, ''), placeOf(chosen)), variables };
 }
 

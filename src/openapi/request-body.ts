@@ -3,7 +3,7 @@ import type { JsonSchema } from '../connectors/format.ts';
 import type { Import, Written } from './context.ts';
 import type { Documents } from './documents.ts';
 import { fieldNameOf, freeName } from './action-names.ts';
-import { entriesOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
+import { isRecord, entriesOf, LeftOut, memberOf, placeOf, type Node } from './node.ts';
 import { objectMembers, type BodyMember } from './body-members.ts';
 import type { Operation } from './operation.ts';
 import { asParameter } from './operation-parameters.ts';
@@ -75,6 +75,8 @@ function memberOfBody(context: Import, { type, encoding }: Source, member: BodyM
   const { nodes, name, required } = member;
   const [first] = nodes;
   if (!first) return undefined;
+  const isBase64 = type === 'json' && nodes.some((node) => isBytesAsText(context.documents, node));
+  if (isBase64) return binaryParameter(context, nodes, { required, mediaType: undefined });
   const isFile = type !== 'json' && nodes.some((node) => isBinary(context.documents, node));
   if (isFile && type === 'multipart') {
     const mediaType = memberOf(memberOf(encoding ?? NOTHING, name), 'contentType').value;
@@ -89,6 +91,14 @@ function memberOfBody(context: Import, { type, encoding }: Source, member: BodyM
   const schema: JsonSchema = schemas.length === 1 ? (schemas[0] ?? {}) : { allOf: schemas };
   const style = type === 'json' ? undefined : formStyle(context, first, memberOf(encoding ?? NOTHING, name));
   return { ...asParameter(schema, required), ...(style === undefined ? {} : { style }) };
+}
+
+/** Returns whether a member of a JSON body is a content in base64: `format: byte`, or `contentEncoding` of OpenAPI 3.1. */
+function isBytesAsText(documents: Documents, node: Node): boolean {
+  const { value } = documents.follow(node);
+  if (!isRecord(value) || value['enum'] !== undefined || value['const'] !== undefined) return false;
+  const { type, format, contentEncoding } = value;
+  return type === 'string' && (format === 'byte' || contentEncoding === 'base64');
 }
 
 /** Returns the parameter of a file, or of a list of files. A media type with `*` leaves the file its own. */

@@ -110,3 +110,43 @@ describe('a tool of a remote server', () => {
     expect(report.changed[0]?.change).toContain('input.properties.size takes no value');
   });
 });
+
+describe('null in a choice of objects', () => {
+  const text = { type: 'string' };
+  const contact = (name: string, schema: object = text) => ({
+    type: 'object',
+    properties: { [name]: schema },
+    required: [name],
+  });
+  const readWith = (branches: object[], who: Json) =>
+    forgiven({ type: 'object', properties: { who: { oneOf: branches } } }, { who });
+
+  test('is left out where the alternative that fits does not need it', () => {
+    const { input, corrections } = readWith([contact('email'), contact('phone')], {
+      email: 'a@b.example',
+      phone: null,
+    });
+    expect(input).toEqual({ who: { email: 'a@b.example' } });
+    expect(corrections).toEqual([{ path: 'who.phone', from: null, to: '(left out)' }]);
+  });
+
+  test.each<[string, object[], Json]>([
+    ['no alternative fits', [contact('email'), contact('phone')], { email: null, phone: null }],
+    [
+      'an alternative takes null',
+      [contact('email'), contact('phone', { type: ['string', 'null'] })],
+      { email: 'a', phone: null },
+    ],
+    ['no alternative knows the member', [contact('email'), contact('phone')], { email: 'a', fax: null }],
+  ])('stays where %s', (_, branches, who) => {
+    expect(readWith(branches, who)).toEqual({ input: { who }, corrections: [] });
+  });
+
+  test('a text in base64 means the content of a file', () => {
+    const file = { type: 'object', properties: { fileId: text, base64: text }, additionalProperties: false };
+    const given = (content: string) =>
+      forgiven({ type: 'object', properties: { content: file } }, { content }).input['content'];
+    expect(given('SGVsbG8=')).toEqual({ base64: 'SGVsbG8=' });
+    expect(given('file_4mTq8Zc1VbN6xKp2RwLd7F')).toBe('file_4mTq8Zc1VbN6xKp2RwLd7F');
+  });
+});

@@ -155,6 +155,8 @@ describe('at the sandbox', () => {
   test('a public address with a path works for pages and callbacks', async () => {
     const publicUrl = 'https://gatehouse.example.com/base';
     await using elsewhere = await startService({ env: { GATEHOUSE_PUBLIC_URL: publicUrl } });
+    const root = await fetch(elsewhere.url, { redirect: 'manual' });
+    expect(root.headers.get('location')).toBe(`${publicUrl}/docs`);
     const userId = (await elsewhere.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
     const made = await elsewhere.call('POST', `/users/${userId}/credentials`, {
       headers: { 'x-svc-userid': userId },

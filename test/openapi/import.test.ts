@@ -354,6 +354,31 @@ test.each<[string, object, object, string]>([
   expect(report.approximated.map((one) => one.what).join()).toContain(what);
 });
 
+test('a port of the address with a default is the default, and no person enters an address', () => {
+  const servers = [
+    {
+      url: 'http://127.0.0.1:{port}/{base}',
+      variables: { port: { default: '8080' }, base: { default: 'v1' } },
+    },
+  ];
+  const { definition, report } = imported(documentWith({ '/x': { get: operation() } }, { servers }));
+  expect(definition.baseUrl).toBe('http://127.0.0.1:8080/{base}');
+  expect(report.approximated.map(({ what }) => what).join()).not.toContain('names no address');
+});
+
+test('a content in base64 of a JSON body is a file', () => {
+  const schema = {
+    type: 'object',
+    properties: { content: { type: 'string', format: 'byte' }, name: { type: 'string' } },
+  };
+  const requestBody = { content: { 'application/json': { schema } } };
+  const { definition } = imported(documentWith({ '/x': { post: operation({ requestBody }) } }));
+  expect(definition.actions['post_x']?.body).toMatchObject({
+    content: { type: 'string', format: 'binary' },
+    name: { type: 'string' },
+  });
+});
+
 test('tags, paths and methods choose operations', () => {
   const document = documentWith({
     '/users/{id}': { get: operation({ tags: ['Users'] }), delete: operation({ tags: ['Users'] }) },

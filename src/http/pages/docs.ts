@@ -38,7 +38,7 @@ export function docsRoutes(routes: () => Route[], docs: Pick<DocsSite, 'start' |
     summary: 'Redirect to the documentation',
     auth: 'none',
     success: { status: 303, description: 'Redirects to /docs.', schema: z.string() },
-    handler: async () => ({ body: '', headers: { Location: '/docs' } }),
+    handler: async ({ context }) => ({ body: '', headers: { Location: `${context.publicUrl}/docs` } }),
   });
   return [rootRoute, openApiRoute, docsRoute, ...modelRoutes(docs)];
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { MAX_HOOK_BYTES } from '../../sources/webhooks/hook-request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -33,11 +34,10 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       schema: z.object({ received: z.literal(true) }),
     },
     errors: ['not_found', 'unauthorized', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
-    async handler({ context, params, query, readRaw, header }) {
+    async handler({ context, params, query, readRaw, header, request }) {
       const search = searchParamsOf(query);
-      const text = search.toString();
       const path = `/hooks/${params.connectorId}/${params.token}`;
-      const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
+      const url = `${context.publicUrl}${path}${queryOf(request)}`;
       const receive = async () => {
         const intake = await context.sources.intake(context);
         const expected = await intake.expect(params.connectorId, params.token);
@@ -61,4 +61,10 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       };
     },
   });
+}
+
+/** Returns the query as it came, because apps sign its bytes. */
+function queryOf({ url = '' }: IncomingMessage): string {
+  const start = url.indexOf('?');
+  return start < 0 ? '' : url.slice(start);
 }

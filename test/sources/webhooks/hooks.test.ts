@@ -238,6 +238,22 @@ test('an event with only an id is published with the present record', async () =
   expect(published(subscription)[0]).toMatchObject(['created', { remoteId: 'ord_1', totalPrice: '12.50' }]);
 });
 
+test('a signature over the address covers its query as it came', async () => {
+  const body = JSON.stringify({ account: 'acct_1', what: 'order.unknown' });
+  const [hook] = hooks;
+  const url = `${hook?.url}?b=x+y%20z&a=%7e1`;
+  const sign = (content: string) =>
+    createHmac('sha256', hook?.secret ?? '')
+      .update(content)
+      .digest('base64');
+  const statusOf = async (signature: string) => {
+    const headers = { 'content-type': 'application/json', 'x-hub-signature': signature };
+    return (await fetch(url, { method: 'POST', headers, body })).status;
+  };
+  expect(await statusOf(sign(`${url}${body}`))).toBe(200);
+  expect(await statusOf(sign(`${hook?.url}${body}`))).toBe(401);
+});
+
 test('two equal events are two changes when the record changed between them', async () => {
   for (const [index, total] of ['13.00', '14.00'].entries()) {
     saveOrder('ord_1', total);
