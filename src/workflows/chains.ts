@@ -28,8 +28,6 @@ const MAX_ID_CHARS = 200;
 const MAX_DEPTH = 5;
 /** Names of members that hold the id of a record. */
 const ID_NAME = /^(id|key|uuid|guid|gid|number|name)$|([a-z0-9]I|_i|-i|^I)[dD]$|ID$/;
-/** Marks the requests of http steps, so that a call trigger continues the chain. */
-export const CHAIN_HEADER = 'x-svc-run-chain';
 /** Stands for the app of http steps, which is not known. */
 const ANY_APP = '';
 
@@ -70,11 +68,6 @@ export async function chainOfEvent(
       .where('record_hash', 'in', fresh)
       .execute();
   return Math.max(0, ...rows.map((row) => row.chain));
-}
-
-/** Returns the place in a chain that a request of an `http` step names. A false one only ends the sender's own chain. */
-export function chainIn(header: string | undefined): number {
-  return /^\d{1,6}$/.test(header ?? '') ? Number(header) : 0;
 }
 
 /** @throws GatehouseError `workflow_loop` for a run beyond the end of its chain. */

@@ -9,7 +9,7 @@ import type { OutboundAnswer } from '../lib/outbound.ts';
 import { restricted } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
-import { CHAIN_HEADER } from './chains.ts';
+import { CHAIN_HEADER } from './chain-header.ts';
 import type { ActionStep, Definition, HttpStep } from './workflow-definition.ts';
 
 export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;

@@ -101,7 +101,7 @@ describe('a tool of a remote server', () => {
     expect(report.changed).toEqual([{ name: 'open', change: expect.stringContaining('type integer now') }]);
   });
 
-  test('whose parameter takes no value accepts every object', async () => {
+  test('accepts every object when a parameter takes no value', async () => {
     const { file, report } = await fileOf({
       type: 'object',
       properties: { size: { allOf: [{ type: 'integer' }, { type: 'string' }] } },

@@ -303,7 +303,7 @@ paths:
   });
 });
 
-test('values that YAML reads as numbers are the texts of the document where texts are wanted', () => {
+test('values of YAML without quotes are texts where a schema wants texts', () => {
   const { definition, report } = imported(`openapi: 3.0.3
 info: {title: New, version: 1}
 servers: [{url: https://new.example}]
@@ -354,7 +354,7 @@ test.each<[string, object, object, string]>([
   expect(report.approximated.map((one) => one.what).join()).toContain(what);
 });
 
-test('a port of the address with a default is the default, and no person enters an address', () => {
+test('a port variable of the address has its default', () => {
   const servers = [
     {
       url: 'http://127.0.0.1:{port}/{base}',

@@ -1,4 +1,4 @@
-import { chainIn, CHAIN_HEADER } from '../../workflows/chains.ts';
+import { chainIn, CHAIN_HEADER } from '../../workflows/chain-header.ts';
 import { z } from 'zod';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import type { Caller } from '../../identity/caller.ts';

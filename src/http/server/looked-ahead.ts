@@ -1,6 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { headerText } from '../../lib/header-text.ts';
-import type { Reply } from './route.ts';
+
+/** An answer without a handler. */
+interface InertReply {
+  status: number;
+  body: string;
+  headers: Record<string, string>;
+}
 
 /** Headers by which browsers and previews mark a request that no person has made yet. */
 const MARKS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
@@ -10,7 +16,7 @@ const MARKS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
  * loads before the person wants it. Browsers discard an error of such a load, and load the page again when it is
  * wanted. Returns undefined for all other requests.
  */
-export function answerWithoutEffect(request: IncomingMessage): Reply | undefined {
+export function answerWithoutEffect(request: IncomingMessage): InertReply | undefined {
   const headers = { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' };
   if (request.method === 'HEAD') return { status: 200, body: '', headers };
   const isAhead = MARKS.some((name) => /prefetch|prerender|preview/i.test(headerText(request, name) ?? ''));
