@@ -4808,6 +4808,8 @@ export interface components {
                 active: number;
                 /** @description Subscriptions that were disabled. */
                 disabled: number;
+                /** @description Active subscriptions whose receiver has failed for 15 minutes or longer. */
+                failing: number;
             };
             /** @description Deliveries of webhooks. */
             deliveries: {
@@ -4821,7 +4823,7 @@ export interface components {
             };
             /** @description Connectors. */
             connectors: {
-                /** @description Connectors with definitions to approve. */
+                /** @description Connectors with definitions to approve. A new connector counts only while a server pins its tools. */
                 changed: number;
             };
         };
@@ -8782,6 +8784,10 @@ export interface operations {
                 cursor?: string;
                 /** @description Id of a connection. It equals the credentialId. */
                 connectionId?: string;
+                /** @description Only subscriptions of this user. */
+                userId?: string;
+                /** @description Only subscriptions of this state. `failing`: active, and every attempt fails. */
+                state?: "active" | "disabled" | "failing";
             };
             header?: {
                 /** @description The end user whose data is read. Data of other users is not found. */

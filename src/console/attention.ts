@@ -56,8 +56,16 @@ export function attentionOf(
       text: `${some(subscriptions.disabled, 'webhook subscription')} disabled`,
       todo: 'The receiver failed for too long, or an operator disabled them. They collect no deliveries.',
       color: 'red',
-      to: '/webhooks',
-      link: 'Webhooks',
+      to: '/webhooks?state=disabled',
+      link: 'Disabled webhooks',
+    });
+  if (subscriptions.failing > 0)
+    notes.push({
+      text: `${some(subscriptions.failing, 'webhook receiver')} failing for 15 minutes or longer`,
+      todo: 'Every attempt failed. Look at the answers of the receiver. Deliveries are retried, and given up after some days.',
+      color: 'orange',
+      to: '/webhooks?state=failing',
+      link: 'Failing webhooks',
     });
   if (deliveries.dead > 0)
     notes.push({

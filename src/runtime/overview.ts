@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { MINUTE } from '../lib/clock.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Db } from '../store/schema.ts';
 
@@ -7,17 +8,21 @@ export interface Overview {
   servers: { enabled: number; disabled: number };
   users: { enabled: number; disabled: number };
   credentials: { active: number; needsReconnect: number; revoked: number };
-  subscriptions: { active: number; disabled: number };
+  /** `failing`: active ones whose receiver fails for FAILING_MS or longer. */
+  subscriptions: { active: number; disabled: number; failing: number };
   /** Deliveries that were given up. */
   deliveries: { dead: number };
   /** Runs that failed since a time. */
   runs: { failed: number };
 }
 
-/** Counts an environment. Each query reads one index. `runsSince`: epoch ms. */
+/** A receiver that fails for less may be restarting. */
+const FAILING_MS = 15 * MINUTE;
+
+/** Counts an environment. Each query reads one index. `now` and `runsSince`: epoch ms. */
 export async function countOverview(
   db: Db,
-  { environment, runsSince }: { environment: Environment; runsSince: number },
+  { environment, now, runsSince }: { environment: Environment; now: number; runsSince: number },
 ): Promise<Overview> {
   const servers = await countBy(db, environment, {
     table: 'servers',
@@ -39,6 +44,13 @@ export async function countOverview(
     column: 'status',
     values: ['active', 'disabled'],
   });
+  const failing = await db
+    .selectFrom('subscriptions')
+    .select((e) => e.fn.countAll().as('count'))
+    .where('environment', '=', environment)
+    .where('status', '=', sql.lit('active'))
+    .where('failing_since', '<=', now - FAILING_MS)
+    .executeTakeFirst();
   const dead = await db
     .selectFrom('deliveries')
     .select((e) => e.fn.countAll().as('count'))
@@ -62,7 +74,11 @@ export async function countOverview(
       needsReconnect: credentials('needs_reconnect'),
       revoked: credentials('revoked'),
     },
-    subscriptions: { active: subscriptions('active'), disabled: subscriptions('disabled') },
+    subscriptions: {
+      active: subscriptions('active'),
+      disabled: subscriptions('disabled'),
+      failing: Number(failing?.count ?? 0),
+    },
     deliveries: { dead: Number(dead?.count ?? 0) },
     runs: { failed: Number(failed?.count ?? 0) },
   };

@@ -128,7 +128,10 @@ export async function definitionChanges(
   return changes;
 }
 
-/** Returns the number of connectors with definitions that differ from the approved ones. */
+/**
+ * Returns the number of connectors with definitions that wait for the operator. A connector that was added waits only
+ * where a server pins its tools, because a caller with the right to add it did so.
+ */
 export async function countChangedConnectors(
   { db, catalog }: ApprovalContext,
   environment: Environment,
@@ -143,9 +146,23 @@ export async function countChangedConnectors(
   const installed = new Map(
     catalog.connectors(environment).map(({ connectorId, fingerprint }) => [connectorId, fingerprint]),
   );
-  return [...new Set([...approved.keys(), ...installed.keys()])].filter(
+  const differing = [...new Set([...approved.keys(), ...installed.keys()])].filter(
     (connectorId) => approved.get(connectorId) !== installed.get(connectorId),
-  ).length;
+  );
+  const known = differing.filter((connectorId) => approved.has(connectorId));
+  if (known.length === differing.length) return known.length;
+  return (await pinsTools(db, environment)) ? differing.length : known.length;
+}
+
+async function pinsTools(db: DbOrTx, environment: Environment): Promise<boolean> {
+  const pinning = await db
+    .selectFrom('servers')
+    .select('server_id')
+    .where('environment', '=', environment)
+    .where('pin_tools', '=', 1)
+    .limit(1)
+    .executeTakeFirst();
+  return pinning !== undefined;
 }
 
 /**

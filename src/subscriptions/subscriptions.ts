@@ -156,6 +156,8 @@ export async function listSubscriptions(
     environment: Environment;
     connectionId?: string | undefined;
     userId?: string | undefined;
+    /** `failing`: active, and every attempt fails. */
+    state?: 'active' | 'disabled' | 'failing' | undefined;
   },
 ): Promise<PageEnd & { subscriptions: SubscriptionRow[] }> {
   let query = db
@@ -165,6 +167,9 @@ export async function listSubscriptions(
     .where('kind', '=', 'connection');
   if (filter.connectionId !== undefined) query = query.where('credential_id', '=', filter.connectionId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+  const { state } = filter;
+  if (state !== undefined) query = query.where('status', '=', state === 'disabled' ? 'disabled' : 'active');
+  if (state === 'failing') query = query.where('failing_since', 'is not', null);
   const { rows: subscriptions, ...end } = await readPage(query, ORDER, filter);
   return { subscriptions, ...end };
 }

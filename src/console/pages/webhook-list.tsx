@@ -1,24 +1,37 @@
-import { Anchor, Text } from '@mantine/core';
+import { Anchor, Button, Group, SegmentedControl, Text } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { SubscriptionRecord } from '../api-types.ts';
 import { DeliveryCounts } from '../parts/delivery-counts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
+import { UserPicker } from '../parts/pickers.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
-import { useCursor } from '../parts/search-params.ts';
+import { useCursor, useFilters } from '../parts/search-params.ts';
+import { TypedFilter } from '../parts/typed-filter.tsx';
+import { UserName } from '../parts/user-name.tsx';
 import { count, State, When } from '../parts/values.tsx';
 import { useRest, type ListPage } from '../queries.ts';
 import { query } from '../rest-client.ts';
 
 const EVERY_MS = 15_000;
+const FILTERS = ['state', 'userId', 'connectionId'] as const;
+const STATES = [
+  { value: '', label: 'All' },
+  { value: 'active', label: 'Active' },
+  { value: 'failing', label: 'Failing' },
+  { value: 'disabled', label: 'Disabled' },
+];
 
 /** The webhook subscriptions of the environment, oldest first. */
 export function WebhookList() {
+  const [filters, setFilters] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<SubscriptionRecord>>(`/2023-03/one/webhooks${query({ cursor, limit: 50 })}`, {
-    topics: ['accounts'],
-    everyMs: EVERY_MS,
-  });
+  const list = useRest<ListPage<SubscriptionRecord>>(
+    `/2023-03/one/webhooks${query({ ...filters, cursor, limit: 50 })}`,
+    { topics: ['accounts'], everyMs: EVERY_MS },
+  );
+  const isFiltered = FILTERS.some((name) => filters[name] !== '');
   const following = list.data?.pagination.nextCursor;
   return (
     <Page
@@ -26,6 +39,28 @@ export function WebhookList() {
       lead="Subscriptions send events of accounts to an address. Gatehouse signs each event and repeats what fails."
     >
       {list.data && list.data.data.length > 0 && <DeliveryCounts />}
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        <SegmentedControl
+          aria-label="State of the subscriptions"
+          value={filters.state}
+          onChange={(state) => setFilters({ state })}
+          data={STATES}
+        />
+        <UserPicker
+          label="User"
+          placeholder="All users"
+          width={240}
+          value={filters.userId}
+          onChange={(userId) => setFilters({ userId })}
+        />
+        <TypedFilter
+          label="Account"
+          placeholder="cred_…"
+          width={240}
+          value={filters.connectionId}
+          change={(connectionId) => setFilters({ connectionId })}
+        />
+      </Group>
       <div className="card">
         <List
           label="Webhook subscriptions"
@@ -33,10 +68,28 @@ export function WebhookList() {
           columns={COLUMNS}
           keyOf={(row) => row.subscriptionId}
           empty={
-            <Empty title="No subscriptions yet">
-              <span className="mono">POST /2023-03/one/webhooks?connectionId=…</span> subscribes an address to
-              the events of an account. Settings have an address for the events of the environment.
-            </Empty>
+            isFiltered || back ? (
+              <Empty
+                title="No subscription fits these filters"
+                icon={<IconFilterOff aria-hidden />}
+                action={
+                  <Button
+                    variant="default"
+                    onClick={() => setFilters(Object.fromEntries(FILTERS.map((name) => [name, ''])))}
+                  >
+                    Remove the filters
+                  </Button>
+                }
+              >
+                Another state, user or account may have some.
+              </Empty>
+            ) : (
+              <Empty title="No subscriptions yet">
+                Your server subscribes an address to the events of an account.{' '}
+                <Anchor href="/docs/webhooks">Webhooks in the documentation</Anchor> shows how. Settings have
+                an address for the events of the environment.
+              </Empty>
+            )
           }
           pager={<Pager of="subscriptions" oldestFirst back={back} next={next} following={following} />}
         />
@@ -63,6 +116,20 @@ const COLUMNS: Column<SubscriptionRecord>[] = [
       >
         {row.address}
       </Anchor>
+    ),
+  },
+  { label: 'User', cell: (row) => (row.userId ? <UserName userId={row.userId} /> : '–') },
+  {
+    label: 'Account',
+    cell: (row) => (
+      <div>
+        {row.connectorId ?? '–'}
+        {row.connectionId && (
+          <Text size="xs" c="dimmed" className="mono" style={{ overflowWrap: 'anywhere' }}>
+            {row.connectionId}
+          </Text>
+        )}
+      </div>
     ),
   },
   { label: 'Events of', cell: (row) => <span className="mono">{row.scope}</span> },

@@ -57,7 +57,7 @@ export function Records<T>({ label, columns, rows, keyOf }: RecordsProps<T>) {
 /** Placeholder of a table that is being read. */
 export function Loading({ rows = 5 }: { rows?: number }) {
   return (
-    <Stack gap="xs" p="md" aria-busy aria-label="Loading">
+    <Stack gap="xs" p="md" role="status" aria-busy aria-label="Loading">
       {Array.from({ length: rows }, (_, at) => (
         <Skeleton key={at} height={24} />
       ))}

@@ -72,11 +72,9 @@ const changes = z
 
 export const changed = z.object({
   connectorId: z.string(),
-  version: z
-    .int()
-    .meta({
-      description: 'Number of the newest version, from 1; 0 for a new connector that was only checked.',
-    }),
+  version: z.int().meta({
+    description: 'Number of the newest version, from 1; 0 for a new connector that was only checked.',
+  }),
   report: z.union([openApiReport, remoteReport]).optional(),
   changes: changes.optional(),
   breaking: changes.shape.breaking.optional(),

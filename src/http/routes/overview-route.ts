@@ -24,7 +24,7 @@ export const getOverviewRoute = defineRoute({
       servers: { enabled: 3, disabled: 0 },
       users: { enabled: 120, disabled: 2 },
       credentials: { active: 180, needsReconnect: 4, revoked: 0 },
-      subscriptions: { active: 12, disabled: 1 },
+      subscriptions: { active: 12, disabled: 1, failing: 0 },
       deliveries: { dead: 7 },
       runs: { failed: 2 },
       connectors: { changed: 0 },
@@ -42,6 +42,9 @@ export const getOverviewRoute = defineRoute({
           .object({
             active: z.int().meta({ description: 'Subscriptions that collect deliveries.' }),
             disabled: z.int().meta({ description: 'Subscriptions that were disabled.' }),
+            failing: z.int().meta({
+              description: 'Active subscriptions whose receiver has failed for 15 minutes or longer.',
+            }),
           })
           .meta({ description: 'Webhook subscriptions, the operator’s own and listeners included.' }),
         deliveries: z
@@ -51,15 +54,23 @@ export const getOverviewRoute = defineRoute({
           .object({ failed: z.int().meta({ description: 'Runs that failed in the last 24 hours.' }) })
           .meta({ description: 'Runs of workflows.' }),
         connectors: z
-          .object({ changed: z.int().meta({ description: 'Connectors with definitions to approve.' }) })
+          .object({
+            changed: z.int().meta({
+              description:
+                'Connectors with definitions to approve. A new connector counts only while a server pins its tools.',
+            }),
+          })
           .meta({ description: 'Connectors.' }),
       })
       .meta({ id: 'Overview', description: 'Numbers of things in an environment.' }),
   },
-  handler: async ({ context, caller: { environment } }) => ({
-    body: {
-      ...(await countOverview(context.db, { environment, runsSince: context.clock.now() - DAY })),
-      connectors: { changed: await countChangedConnectors(context, environment) },
-    },
-  }),
+  async handler({ context, caller: { environment } }) {
+    const now = context.clock.now();
+    return {
+      body: {
+        ...(await countOverview(context.db, { environment, now, runsSince: now - DAY })),
+        connectors: { changed: await countChangedConnectors(context, environment) },
+      },
+    };
+  },
 });

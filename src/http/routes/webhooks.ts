@@ -13,6 +13,7 @@ import {
   rotateSecret,
   updateSubscription,
 } from '../../subscriptions/subscriptions.ts';
+import { invalidRequest } from '../../lib/errors.ts';
 import { defineRoute, type OwnedTarget } from '../server/route.ts';
 import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
@@ -186,18 +187,28 @@ export const listSubscriptionsRoute = defineRoute({
   auth: 'api_key',
   scope: 'webhooks:read',
   user: 'existing',
-  query: z.strictObject({ ...cursorQuery, connectionId: z.string().max(64).optional() }),
+  query: z.strictObject({
+    ...cursorQuery,
+    connectionId: z.string().max(64).optional(),
+    userId: z.string().max(64).optional().meta({ description: 'Only subscriptions of this user.' }),
+    state: z.enum(['active', 'disabled', 'failing']).optional().meta({
+      description: 'Only subscriptions of this state. `failing`: active, and every attempt fails.',
+    }),
+  }),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(subscriptionShape) },
   errors: ['credential_not_found'],
   async handler({ context, caller, query, userId }) {
     const { environment } = caller;
-    const { connectionId, ...page } = query;
+    const { connectionId, userId: named = userId, state, ...page } = query;
+    if (userId !== undefined && named !== userId)
+      throw invalidRequest([{ field: 'userId', rule: 'must be the user of x-svc-userid' }]);
     if (connectionId !== undefined)
       await requireConnection(context.db, { environment, credentialId: connectionId, userId });
     const { subscriptions, ...end } = await listSubscriptions(context.db, {
       environment,
       connectionId,
-      userId,
+      userId: named,
+      state,
       ...page,
     });
     const data = await describeSubscriptions(context, subscriptions);
