@@ -111,6 +111,26 @@ test('the service of systemd starts by its line, with its settings', async () =>
   expect(await end).toBe(0);
 });
 
+test('the scheduled backups run the installed program with the settings of the service', () => {
+  const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
+  const backup = page('backup.md');
+  const [, prefix = ''] = /npm install --prefix (\S+)/.exec(page('production.md')) ?? [];
+  const program = `${prefix}/node_modules/.bin/gatehouse backup `;
+  const commands = backup.split('\n').filter((line) => /^(15 |ExecStart=)/.test(line));
+  expect(commands).toHaveLength(2);
+  const settings = /^EnvironmentFile=(\S+)$/m.exec(read('gatehouse.service'))?.[0] ?? 'none';
+  const [, home = ''] = /^Environment=GATEHOUSE_HOME=(\S+)$/m.exec(read('gatehouse.service')) ?? [];
+  const folder = /^sudo install -d -o gatehouse .* (\S+)$/m.exec(backup)?.[1] ?? 'none';
+  for (const command of commands) expect(command).toContain(`${program}${folder}/$(date`);
+  // The unit names settings and home on lines of their own, the line of cron in itself.
+  const unit = /```ini\n(\[Service\][\s\S]*?)```/.exec(backup)?.[1] ?? '';
+  for (const text of [unit, commands[0] ?? '']) {
+    expect(text).toContain(settings);
+    expect(text).toContain(`GATEHOUSE_HOME=${home}`);
+  }
+  expect(page('upgrading.md')).toContain(`gatehouse backup ${folder}/`);
+});
+
 test.skipIf(!existsSync('/usr/bin/systemd-analyze'))(
   'systemd finds no fault in the unit, and little exposure',
   () => {
