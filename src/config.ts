@@ -34,10 +34,13 @@ export type Config = ReturnType<typeof readConfig>;
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: string[];
+  /** As in Config. */
+  readonly unknownVariables: string[];
 
-  constructor(faults: string[]) {
+  constructor(faults: string[], unknownVariables: string[] = []) {
     super(faults.join('\n'));
     this.faults = faults;
+    this.unknownVariables = unknownVariables;
   }
 }
 
@@ -150,7 +153,7 @@ export function readConfig(env: Environment = process.env) {
   if ((config.masterKeys ?? config.keyVault) && config.masterKeyFile) {
     faults.push('GATEHOUSE_MASTER_KEY: set this or GATEHOUSE_MASTER_KEY_FILE, not both');
   }
-  if (faults.length > 0) throw new ConfigError(faults);
+  if (faults.length > 0) throw new ConfigError(faults, config.unknownVariables);
   return config;
 }
 

@@ -53,11 +53,17 @@ export function checkHome({ home }: Config): Finding {
   }
 }
 
+const RESTORE = 'Restore the right key. Without it, no sealed data opens.';
+
 /** Checks that the configured master keys can be used. */
 export async function checkMasterKey(config: Config): Promise<Finding> {
   const { ok, fail } = findingsOf('master key');
   const { keyVault } = config;
-  if (hasNoKey(config)) return ok(`${masterKeyPath(config)} does not exist yet; the first start creates it`);
+  if (hasNoKey(config)) {
+    const path = masterKeyPath(config);
+    if (readMarker(config) === undefined) return ok(`${path} does not exist yet; the first start creates it`);
+    return fail(`${path} is missing, and the home has a store`, RESTORE);
+  }
   const provider = keyProvider(config);
   try {
     if (keyVault) {
@@ -67,8 +73,9 @@ export async function checkMasterKey(config: Config): Promise<Finding> {
     const { keyId } = loadKeyRing(config);
     return ok(`key ${keyId} of ${provider.name} seals new data`);
   } catch (error) {
-    const fix = keyVault ? undefined : 'Restore the right key. Without it, no sealed data opens.';
-    return fail(thrownMessage(error), fix);
+    const message = thrownMessage(error);
+    // Some messages have their own remedy, such as a mode of the file.
+    return fail(message, keyVault || /\bRun: /.test(message) ? undefined : RESTORE);
   }
 }
 

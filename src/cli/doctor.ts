@@ -1,3 +1,5 @@
+import { didYouMean } from '../lib/words.ts';
+import { VARIABLES } from '../variables.ts';
 import { styleText } from 'node:util';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import {
@@ -29,7 +31,11 @@ async function examine(): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // The other checks need the configuration.
-    return [checkNode(), ...error.faults.map((found) => configuration.fail(found, 'See README.md.'))];
+    return [
+      checkNode(),
+      ...error.faults.map((found) => configuration.fail(found, 'See docs/configuration.md.')),
+      ...unknown(error),
+    ];
   }
   const running = await runningUrl(config);
   return [
@@ -52,8 +58,15 @@ const configuration = findingsOf('configuration');
 
 function checkVariables({ unknownVariables }: Config): Finding[] {
   if (unknownVariables.length === 0) return [configuration.ok('every variable is right')];
-  const fix = 'Check its spelling against README.md, or unset it.';
-  return unknownVariables.map((variable) => configuration.warn(`nothing reads ${variable}`, fix));
+  return unknown({ unknownVariables });
+}
+
+function unknown({ unknownVariables }: Pick<Config, 'unknownVariables'>): Finding[] {
+  const fix = 'Check its spelling against docs/configuration.md, or unset it.';
+  return unknownVariables.map((variable) => {
+    const question = didYouMean(variable, Object.keys(VARIABLES));
+    return configuration.warn(`nothing reads ${variable}.${question}`, fix);
+  });
 }
 
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

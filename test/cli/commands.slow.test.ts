@@ -317,8 +317,14 @@ test('doctor reports a variable that nothing reads and a closed egress proxy', a
   expect(code).toBe(1);
   expect(findings.find(({ name }) => name === 'configuration')).toMatchObject({
     state: 'warn',
-    found: 'nothing reads GATEHOUSE_PUBLIC_URI',
+    found: 'nothing reads GATEHOUSE_PUBLIC_URI. Did you mean "GATEHOUSE_PUBLIC_URL"?',
+    fix: expect.stringContaining('docs/configuration.md'),
   });
+  const faulty = await doctor({ ...env, GATEHOUSE_POLL_INTERVAL: '0' });
+  expect(faulty.findings.filter(({ name }) => name === 'configuration')).toMatchObject([
+    { state: 'fail', found: expect.stringContaining('GATEHOUSE_POLL_INTERVAL') },
+    { state: 'warn', found: expect.stringContaining('GATEHOUSE_PUBLIC_URI') },
+  ]);
   expect(findings.find(({ name }) => name === 'egress proxy')).toMatchObject({
     state: 'fail',
     found: expect.stringContaining('ECONNREFUSED'),
@@ -334,7 +340,7 @@ test('doctor finds a wrong or lost master key, a file as home, and a newer datab
 
   const key = readFileSync(join(home.path, 'master.key'));
   rmSync(join(home.path, 'master.key'));
-  expect(await failed(cliEnv(home.path))).toEqual(['sealed data']);
+  expect(await failed(cliEnv(home.path))).toEqual(['master key', 'sealed data']);
   expect(existsSync(join(home.path, 'master.key'))).toBe(false);
   writeFileSync(join(home.path, 'master.key'), key, { mode: 0o600 });
 
