@@ -1,4 +1,5 @@
-import { openSearch, type Found, type Search } from './docs-search.ts';
+import { openSearch } from './docs-search.ts';
+import type { Found, Search } from './search-index.ts';
 
 /** Adds the search: a dialog that the button, "/" or Ctrl+K opens. Its entries are loaded when it opens first. */
 export function addSearch(): void {
