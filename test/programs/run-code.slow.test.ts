@@ -171,12 +171,12 @@ describe.each(STORE_KINDS)('programs over %s', (kind) => {
       });
       const { accessUrl, serverId, userId } = few;
       const session = await connectClient(accessUrl);
-      for (const [name, args] of [
-        ['run_code_svc', { code: 'return 7 * 6' }],
-        ['Run_Code_Svc', {}],
-        ['resume_code_svc', { programId: 'prog_unknown' }],
-      ] satisfies [string, JsonObject][]) {
-        const call = { name, arguments: args };
+      const calls: { name: string; arguments: JsonObject }[] = [
+        { name: 'run_code_svc', arguments: { code: 'return 7 * 6' } },
+        { name: 'Run_Code_Svc', arguments: {} },
+        { name: 'resume_code_svc', arguments: { programId: 'prog_unknown' } },
+      ];
+      for (const call of calls) {
         const refusals = [
           await rpc(accessUrl, 'tools/call', call),
           await modern(accessUrl, 'tools/call', call),
