@@ -1,10 +1,10 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { parametersOf } from '../../connectors/parameters.ts';
 import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../store/search-index.ts';
-import { appsOf, wordsOfNamed, type App } from './named-apps.ts';
-import { conceptTerm } from './lexicon.ts';
+import { appsOf, namesOf, wordsOfNamed, type App } from './named-apps.ts';
+import { conceptTerm, isConcept } from './lexicon.ts';
 import type { Phrases } from './phrases.ts';
-import { createSpelling } from './spelling.ts';
+import { createNameSpelling, createSpelling } from './spelling.ts';
 import type { KnownTerms } from './query.ts';
 import { parseText, vocabularyOf, type Part } from './vocabulary.ts';
 
@@ -49,6 +49,7 @@ export function buildIndex(
   }
   const ids = new Map(actions.map((action, id) => [action, id]));
   const apps = appsOf(connectors, ids);
+  const names = namesOf(apps);
   return {
     version,
     index: createSearchIndex(documents),
@@ -59,7 +60,8 @@ export function buildIndex(
     known: {
       isTerm: (term) => counts.has(term),
       appWords: (words) => wordsOfNamed(words, apps),
-      correct: createSpelling(vocabularyOf().lexicons, counts.keys()),
+      correct: createSpelling(vocabularyOf().lexicons, { names, terms: counts.keys() }),
+      correctName: createNameSpelling(names),
     },
     phrases,
   };
@@ -95,6 +97,17 @@ export function fieldsOf(connector: Connector, action: Action): SearchDocument['
   ];
   knownFields.set(action, fields);
   return fields;
+}
+
+/** Returns whether an indexed action has one of these terms in its name, app or synonyms, or for its thing. */
+export function isAbout(action: Action, terms: ReadonlySet<string>): boolean {
+  const [name = [], synonyms = [], description = []] = knownFields.get(action) ?? [];
+  const isAsked = (term: string) => terms.has(term);
+  return (
+    name.some(isAsked) ||
+    synonyms.some(isAsked) ||
+    description.some((term) => isConcept(term) && isAsked(term))
+  );
 }
 
 /** Returns the traits of an action. They are computed when a search first finds the action. */

@@ -1,9 +1,10 @@
 import type { LearnedWords } from '../../actions/learned-words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import type { Connected } from '../../credentials/memory.ts';
-import { traitsOf, type ActionIndex } from './action-index.ts';
+import { isAbout, traitsOf, type ActionIndex } from './action-index.ts';
+import { LOOKS } from './clauses.ts';
 import { conceptTerm } from './lexicon.ts';
-import { LOOKS, type Step } from './query.ts';
+import type { Step } from './query.ts';
 import { termWeight } from './term-weight.ts';
 
 /** Actions of the index that are ranked again by their traits, for each step. */
@@ -16,6 +17,8 @@ const OTHER_WORK = 0.65;
 const UNASKED_WORK = 0.85;
 /** Factor for a list when the step names no id, because reading one record needs its id. */
 const LIST_FACTOR = 1.1;
+/** Factor for a list of nothing but the named things when the step asks for all or for the newest ones. */
+const WHOLE_FACTOR = 1.3;
 /** Factor for an action of an app that the user is connected to. */
 const CONNECTED_FACTOR = 1.2;
 /** Bonus for an action for which earlier executions taught all words of the step. */
@@ -31,9 +34,14 @@ const LEARNED_SHARE = 0.5;
 const PHRASE_WEIGHT = { least: 0.5, most: 1.8, from: 3, to: 7 };
 /** Least fit of the phrases to a step that has no word of the index, such as `who is late`. */
 const IDIOM_FIT = 0.2;
+/** Least fit of its phrases for an action that has no word of the step but its kind of work, by whether it reads. */
+const LEAST_FIT = { read: 0.06, write: 0.08 };
+/** Least fit of its phrases for a destructive action whose kind of work the step does not name. */
+const DESTRUCTIVE_FIT = 0.07;
 /** Actions with the same id that keep their places when a request names no app. */
 const EQUAL_IDS = 2;
 
+const LIST = conceptTerm('list');
 const WRITES = [
   [
     'create',
@@ -68,15 +76,43 @@ interface Choice {
   connected: Connected | undefined;
 }
 
-/** Returns the actions for one step, best first. The scores by words and by phrases have the same scale. */
+/**
+ * Returns the actions for one step, best first, without those that fit it weakly. The scores by words and by phrases have the
+ * same scale. A step that only reads finds reading actions first, and none that destroys.
+ */
 export function ranked(built: ActionIndex, choice: Choice): Scored[] {
+  const { step } = choice;
+  const fits = built.phrases.fit(step);
   const scores = relative(scoresByWords(built, choice));
-  const weight = phraseWeight(choice.step);
-  for (const [action, score] of relative(scoresByPhrases(built, choice)))
+  const weight = phraseWeight(step);
+  for (const [action, score] of relative(scoresByPhrases(built, { ...choice, fits })))
     scores.set(action, (scores.get(action) ?? 0) + weight * score);
+  const isWanted = offersFor(built, { ...choice, fits });
+  const writesLast = ({ action }: Scored) => Number(step.asks && action.effect !== 'read');
   return [...scores]
+    .filter(([action]) => isWanted(action))
     .map(([action, score]) => ({ action, score: score * bonus(action, choice.connected) }))
-    .sort((a, b) => b.score - a.score);
+    .sort((a, b) => writesLast(a) - writesLast(b) || b.score - a.score);
+}
+
+/** Returns whether an action is offered for a step: its fit is not weak, and it destroys only what the step asks to destroy. */
+function offersFor(
+  { ids }: ActionIndex,
+  { step, favoured, fits }: Choice & { fits: readonly number[] },
+): (action: Action) => boolean {
+  const { groups } = askedBy(step);
+  const terms = new Set(step.terms.flatMap(({ term, isWork }) => (isWork ? [] : [term])));
+  return (action) => {
+    const id = ids.get(action) ?? -1;
+    const fit = fits[id] ?? 0;
+    const isWeak = fit < (action.effect === 'read' ? LEAST_FIT.read : LEAST_FIT.write);
+    if (isWeak && !step.isBare && !favoured.has(id) && !isAbout(action, terms)) return false;
+    if (action.effect !== 'destructive') return true;
+    if (step.reads || step.asks) return false;
+    const { works } = traitsOf(action);
+    const isAsked = step.works.size > 0 && groups.some((group) => [...works].some((work) => group.has(work)));
+    return isAsked || fit >= DESTRUCTIVE_FIT;
+  };
 }
 
 function scoresByWords(
@@ -98,10 +134,9 @@ function scoresByWords(
 }
 
 function scoresByPhrases(
-  { actions, phrases }: ActionIndex,
-  { step, among, favoured }: Choice,
+  { actions }: ActionIndex,
+  { step, among, favoured, fits }: Choice & { fits: readonly number[] },
 ): Map<Action, number> {
-  const fits = phrases.fit(step);
   const least = step.terms.length > 0 ? 0 : IDIOM_FIT;
   const scores = new Map<Action, number>();
   for (const id of among) {
@@ -200,12 +235,14 @@ function askedBy(step: Step): Asked {
 }
 
 /** Returns a factor by how many words of the action's name the step asks for. */
-function nameFit(action: Action, { terms, groups, looksForThings }: Asked): number {
+function nameFit(action: Action, { step, terms, groups, looksForThings }: Asked): number {
   const { name, isList } = traitsOf(action);
   const isAsked = (term: string) => terms.has(term) || groups.some((group) => group.has(term));
   const asked = name.filter((words) => words.some(isAsked)).length;
   const share = 1 - NAME_SHARE + (NAME_SHARE * asked) / Math.max(1, name.length);
-  return share * (looksForThings && isList ? LIST_FACTOR : 1);
+  if (!looksForThings || !isList) return share;
+  const wantsList = step.works.has(LIST);
+  return share * LIST_FACTOR * (wantsList && asked === name.length ? WHOLE_FACTOR : 1);
 }
 
 /** Returns a factor by the kind of work of the action. */

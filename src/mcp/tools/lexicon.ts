@@ -21,6 +21,16 @@ export interface Language {
   but: string;
   /** Words that begin the content of a message: `tell Ada that …`. */
   content: string;
+  /** Words, or pairs of words, that begin a question: `did anyone cancel it`. They are separated by commas. */
+  ask: string;
+  /** Words with which a question is an order: `could you cancel it`. */
+  can: string;
+  /** Words that ask for a state: `it should be cancelled`. */
+  wish: string;
+  /** The forms of a verb that name a state: `cancelled`. */
+  state: RegExp;
+  /** Words before a thing, such as articles. A word before them at the beginning of a clause is a verb. */
+  before: string;
 }
 
 /** A word of a text, in lower case and without accents. */
@@ -32,6 +42,8 @@ export interface Token {
 interface PhraseWord {
   text: string;
   isPrefix: boolean;
+  /** Whether only the word itself matches, because its stem is that of another small word: `off` and `of`. */
+  isWhole: boolean;
 }
 
 export interface Phrase {
@@ -56,6 +68,11 @@ export interface Lexicon {
   further: ReadonlySet<string>;
   but: ReadonlySet<string>;
   content: ReadonlySet<string>;
+  ask: ReadonlySet<string>;
+  can: ReadonlySet<string>;
+  wish: ReadonlySet<string>;
+  state: RegExp;
+  before: ReadonlySet<string>;
 }
 
 /** Words that may stand in the gap of a phrase: `take the old mug off`. */
@@ -101,6 +118,11 @@ export function lexiconOf(language: Language, byStem: boolean): Lexicon {
     further: wordSet(language.further),
     but: wordSet(language.but),
     content: wordSet(language.content),
+    ask: new Set(language.ask.split(', ')),
+    can: wordSet(language.can),
+    wish: wordSet(language.wish),
+    state: language.state,
+    before: wordSet(language.before),
   };
 }
 
@@ -108,11 +130,11 @@ function phraseOf(entry: string, byStem: boolean): Omit<Phrase, 'concepts'> {
   const words = entry
     .split(/[ …]+/)
     .filter((text) => text !== '')
-    .map((text) => ({ text, isPrefix: text.endsWith('*') }))
-    .map(({ text, isPrefix }) => ({
-      text: isPrefix ? text.slice(0, -1) : byStem ? stemOf(text) : text,
-      isPrefix,
-    }));
+    .map((text, at) => {
+      const isPrefix = text.endsWith('*');
+      const isWhole = !byStem || (at > 0 && text === 'off');
+      return { text: isPrefix ? text.slice(0, -1) : isWhole ? text : stemOf(text), isPrefix, isWhole };
+    });
   return { words, gapped: entry.includes('…') };
 }
 
@@ -172,7 +194,7 @@ function positionsOf(
   for (const word of words) {
     const end = next + (gapped && positions.length > 0 ? MAX_GAP : 0);
     let place = next;
-    while (place <= end && !isWord(lexicon, word, tokens[place])) {
+    while (place <= end && !isWord(word, tokens[place])) {
       if (lexicon.and.has(tokens[place]?.word ?? '')) return undefined;
       place += 1;
     }
@@ -183,8 +205,8 @@ function positionsOf(
   return positions;
 }
 
-function isWord({ byStem }: Lexicon, { text, isPrefix }: PhraseWord, token: Token | undefined): boolean {
+function isWord({ text, isPrefix, isWhole }: PhraseWord, token: Token | undefined): boolean {
   if (!token) return false;
   if (isPrefix) return token.word.startsWith(text);
-  return (byStem ? token.stem : token.word) === text;
+  return (isWhole ? token.word : token.stem) === text;
 }

@@ -39,6 +39,17 @@ export function appsOf(connectors: readonly Connector[], ids: ReadonlyMap<Action
   }));
 }
 
+/** Returns the words of the names of apps that no language has with another meaning. */
+export function namesOf(apps: readonly App[]): string[] {
+  return unique(
+    apps.flatMap(({ words }) =>
+      words.flatMap(({ terms: [word = '', ...concepts] }) =>
+        concepts.length > 0 || COMMON.has(word) ? [] : [word],
+      ),
+    ),
+  );
+}
+
 /** An app that a step names. */
 export interface NamedApp {
   app: App;

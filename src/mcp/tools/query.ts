@@ -1,4 +1,5 @@
 import { stemOf } from '../../lib/words.ts';
+import { clausesOf, LOOKS, TALKS, type Clause, type Role } from './clauses.ts';
 import { conceptTerm, tokensOf, type Lexicon, type Token } from './lexicon.ts';
 import type { Correct } from './spelling.ts';
 import { partsOf, vocabularyOf, type Part } from './vocabulary.ts';
@@ -8,6 +9,8 @@ export interface WantedTerm {
   term: string;
   group: number;
   weight: number;
+  /** Whether it says the work alone, so that it also fits actions on other things. */
+  isWork: boolean;
 }
 
 /** One step of a request, such as `find the unpaid invoices`. */
@@ -26,6 +29,10 @@ export interface Step {
   works: ReadonlySet<string>;
   /** Whether it only reads, because it has a negation and names no work: `invoices that are not paid`. */
   reads: boolean;
+  /** Whether it asks: it names no work but reading, and begins with a question or a verb that reads, or names a state. */
+  asks: boolean;
+  /** Whether each of its words is a kind of work, as in `delete`. */
+  isBare: boolean;
   /** Whether it names a thing, such as an invoice. */
   hasThing: boolean;
 }
@@ -34,6 +41,8 @@ export interface Step {
 export interface KnownTerms {
   isTerm(stem: string): boolean;
   correct: Correct;
+  /** Returns the word of an app's name that differs in one letter. */
+  correctName(word: string): Token | undefined;
   /** Returns those words and concepts that name an app. */
   appWords(words: ReadonlySet<string>): ReadonlySet<string>;
 }
@@ -48,47 +57,19 @@ const CONCEPT_WEIGHT = 0.8;
 const PART_WEIGHT = 0.4;
 /** Weight of reading for a step without a kind of work. */
 const READ_WEIGHT = 0.5;
-/** Weights of a corrected word, of a word after a negation, and of a word in the content of a message. */
-const CORRECTED_WEIGHT = 0.8;
-const NEGATED_WEIGHT = 0.5;
-const CONTENT_WEIGHT = 0.25;
 /** Weight of the previous step's things in a step that names no thing. */
 const EARLIER_WEIGHT = 0.5;
 /** Weights of the second and later things of a step, of people who get a message, and of an app's name. */
 const LATER_WEIGHT = 0.8;
 const PEOPLE_WEIGHT = 0.5;
 const APP_WEIGHT = 0.5;
-/** Number of words that a negation covers. */
-const NEGATED_WORDS = 5;
-
-/** Kinds of work that only read. */
-export const LOOKS = new Set(['read', 'list', 'search', 'download'].map(conceptTerm));
 const READ = conceptTerm('read');
-const NEW = conceptTerm('new');
-const TALKS = new Set(['send', 'reply', 'comment', 'forward', 'message'].map(conceptTerm));
 const PEOPLE = new Set(['customer', 'supplier', 'contact', 'company', 'user', 'bank'].map(conceptTerm));
 /** The name of a channel in the text: `#ops`, not `#12`. */
 const CHANNEL = /(^|\s)#(?=\p{L})/gu;
 /** A name such as `QuickBooks`, which holds other words. */
 const CAMEL_CASE = /\p{L}*\p{Ll}\p{Lu}\p{L}*/gu;
 const ELISION = /(^|[\s(«"])(c|d|j|l|m|n|s|t|qu|jusqu|lorsqu)['’](?=\p{L})/giu;
-
-/** A word or phrase of a clause, with its role. */
-interface Role extends Part {
-  things: readonly string[];
-  /** Kinds of work that are asked for. */
-  works: readonly string[];
-  weight: number;
-}
-
-interface Clause {
-  roles: Role[];
-  /** Begins with a negated order: `do not send it`. */
-  refused: boolean;
-  /** Begins with a word such as `then`. */
-  further: boolean;
-  negates: boolean;
-}
 
 /** Returns the steps of a query, in their order; none for a query without a word to search for. */
 export function readQuery(query: string, known: KnownTerms): Step[] {
@@ -139,87 +120,16 @@ function spelt(
   const better = [...tokens];
   const corrected = new Set<number>();
   const [preferred = vocabularyOf().english] = order;
-  for (const { known: isKnown, positions } of parts) {
+  for (const { known: isKnown, isBeginning, positions } of parts) {
     const [at = 0] = positions;
-    if (isKnown || corrected.size >= most) continue;
-    const token = known.correct(tokens[at]?.word ?? '', preferred);
+    if ((isKnown && !isBeginning) || corrected.size >= most) continue;
+    const word = tokens[at]?.word ?? '';
+    const token = isKnown ? known.correctName(word) : known.correct(word, preferred);
     if (!token) continue;
     better[at] = token;
     corrected.add(at);
   }
   return { parts: corrected.size === 0 ? parts : partsOf(better, order, isTerm), corrected };
-}
-
-/** Splits the parts into clauses at words such as `and`. Lowers the weight of negated words and of message content. */
-function clausesOf(
-  parts: readonly Part[],
-  { order, corrected }: { order: readonly Lexicon[]; corrected: ReadonlySet<number> },
-): Clause[] {
-  const languages = order.slice(0, 2);
-  const has = (kind: 'not' | 'and' | 'further' | 'content', part: Part) =>
-    part.empty &&
-    part.concepts.length === 0 &&
-    part.words.some((word) => languages.some((language) => language[kind].has(word)));
-  let clause: Clause = { roles: [], refused: false, further: false, negates: false };
-  const clauses = [clause];
-  let negated = 0;
-  let talks = false;
-  let inContent = false;
-  for (const part of parts) {
-    if (has('and', part) && !inContent) {
-      const further = has('further', part) || (clause.further && clause.roles.length === 0);
-      clause = { roles: [], refused: false, further, negates: false };
-      clauses.push(clause);
-      negated = 0;
-      talks = false;
-      continue;
-    }
-    inContent ||= has('content', part) && talks;
-    if (has('not', part) && !inContent) {
-      clause.refused ||= !clause.roles.some(({ things }) => things.length > 0);
-      clause.negates = true;
-      negated = NEGATED_WORDS;
-    }
-    talks ||= part.concepts.some((concept) => TALKS.has(concept));
-    const isCorrected = part.positions.some((place) => corrected.has(place));
-    const mutedWeight = inContent ? CONTENT_WEIGHT : negated > 0 ? NEGATED_WEIGHT : 0;
-    clause.roles.push(roleOf(part, mutedWeight || (isCorrected ? CORRECTED_WEIGHT : 1), mutedWeight > 0));
-    negated -= 1;
-  }
-  return clauses.filter(({ roles }) => roles.length > 0).map(withoutNouns);
-}
-
-function roleOf(part: Part, weight: number, isMuted: boolean): Role {
-  const { things, works } = vocabularyOf();
-  const isNoun = part.isPlural && part.concepts.some((concept) => things.has(concept));
-  return {
-    ...part,
-    things: part.empty ? [] : part.concepts.filter((concept) => things.has(concept)),
-    works: isMuted || isNoun ? [] : part.concepts.filter((concept) => works.has(concept)),
-    weight,
-  };
-}
-
-/**
- * Reads a word such as `file` or `issue` as a thing, unless it begins the clause or is its only kind of work. `new` asks
- * to create something only where the clause names no other work.
- */
-function withoutNouns(clause: Clause): Clause {
-  const { roles } = clause;
-  const first = roles.find(({ empty }) => !empty);
-  const isNoun = ({ things, works }: Role) =>
-    works.length > 0 && things.some((thing) => !works.includes(thing));
-  const isOrder = (role: Role) => role.works.length > 0 && !role.works.includes(NEW);
-  const hasOrder = roles.some((role) => isOrder(role) && (role === first || !isNoun(role)));
-  const worksIn = (role: Role) => {
-    if (role.works.includes(NEW)) return roles.some(isOrder) ? [] : [conceptTerm('create')];
-    return hasOrder && role !== first && isNoun(role) && !isTalk(role) ? [] : role.works;
-  };
-  return { ...clause, roles: roles.map((role) => ({ ...role, works: worksIn(role) })) };
-}
-
-function isTalk({ works }: Role): boolean {
-  return works.some((work) => TALKS.has(work));
 }
 
 /** Removes what the user does not want: `do not send it, only write a draft`. */
@@ -250,7 +160,11 @@ function stepsOf(clauses: readonly Clause[], known: KnownTerms): Step[] {
     const last = steps.at(-1);
     const works = worksOf(clause.roles);
     const isOwn = clause.further ? hasThing(clause.roles) : works.some((work) => !LOOKS.has(work));
-    if (!last || (isOwn && hasObject(last, known) && steps.length < MAX_STEPS)) {
+    const isComplete =
+      last &&
+      (hasObject(last, known) ||
+        (beginsWithVerb(last.roles) && hasThing(last.roles) && namesThing(clause.roles, known)));
+    if (!last || (isOwn && isComplete && steps.length < MAX_STEPS)) {
       steps.push({ ...clause, roles: [...clause.roles] });
       continue;
     }
@@ -271,7 +185,26 @@ function hasObject({ roles }: Clause, known: KnownTerms): boolean {
   );
 }
 
-function stepOf({ roles, negates }: Clause, before: readonly Role[], known: KnownTerms): Step {
+/** Returns whether a clause names a thing or an app. */
+function namesThing(roles: readonly Role[], known: KnownTerms): boolean {
+  return hasThing(roles) || known.appWords(new Set(roles.flatMap(({ words }) => words))).size > 0;
+}
+
+/** Returns whether a clause begins with an unknown word before an article: `snag the newest order`. */
+function beginsWithVerb(roles: readonly Role[]): boolean {
+  const at = roles.findIndex(({ empty }) => !empty);
+  const verb = roles[at];
+  if (!verb || verb.concepts.length > 0) return false;
+  // A pronoun may stand between them: `snag me the newest order`.
+  const [next, later] = roles
+    .slice(at + 1, at + 3)
+    .map(({ texts, empty }) => (empty ? (texts[0] ?? '') : undefined));
+  return vocabularyOf().lexicons.some(({ before }) =>
+    [next, next === undefined ? undefined : later].some((text) => text !== undefined && before.has(text)),
+  );
+}
+
+function stepOf({ roles, negates, asks }: Clause, before: readonly Role[], known: KnownTerms): Step {
   const words = new Set(roles.flatMap((role) => [...role.words, ...role.concepts]));
   const appWords = known.appWords(words);
   const isApp = (role: Role) => [...role.words, ...role.things].some((word) => appWords.has(word));
@@ -301,7 +234,7 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
     const more = works.length > 0 ? works : [READ];
     terms.push(
       ...more
-        .map((term) => ({ term, group: -1, weight: READ_WEIGHT }))
+        .map((term) => ({ term, group: -1, weight: READ_WEIGHT, isWork: true }))
         .filter(({ term }) => known.isTerm(term)),
     );
   }
@@ -317,6 +250,8 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
     ),
     works: new Set(works),
     reads: works.length === 0 && negates,
+    asks: asks && works.every((work) => LOOKS.has(work)),
+    isBare: roles.every((role) => role.empty || isWorkAlone(role)),
     hasThing: hasThing(weighted),
   };
 }
@@ -324,20 +259,28 @@ function stepOf({ roles, negates }: Clause, before: readonly Role[], known: Know
 function termsOf(roles: readonly Role[], known: KnownTerms): WantedTerm[] {
   const terms: WantedTerm[] = [];
   let group = 0;
-  const add = (term: string, weight: number) => {
-    if (known.isTerm(term)) terms.push({ term, group, weight });
+  const add = (term: string, weight: number, isWork: boolean) => {
+    if (known.isTerm(term)) terms.push({ term, group, weight, isWork });
   };
-  for (const { words, things, works, empty, weight } of roles) {
+  for (const role of roles) {
+    const { words, things, works, positions, empty, weight } = role;
+    const isWork = isWorkAlone(role);
     for (const word of empty ? [] : words) {
-      add(word, weight * (words.length > 1 ? PART_WEIGHT : 1));
+      add(word, weight * (words.length > 1 ? PART_WEIGHT : 1), isWork);
       if (words.length > 1) group += 1;
     }
-    for (const thing of things) add(thing, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1));
+    for (const thing of things) add(thing, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1), false);
     if (things.length > 0) group += 1;
     for (const work of works) {
-      if (!things.includes(work)) add(work, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1));
+      if (!things.includes(work))
+        add(work, weight * (words.length === 1 ? CONCEPT_WEIGHT : 1), positions.length === 1);
     }
     group += 1;
   }
   return terms;
+}
+
+/** Returns whether a single word says a kind of work, and no thing. A phrase such as `get … together` says more. */
+function isWorkAlone({ concepts, things, positions }: Role): boolean {
+  return concepts.length > 0 && things.length === 0 && positions.length === 1;
 }

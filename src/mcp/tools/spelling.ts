@@ -6,6 +6,8 @@ interface Candidate {
   text: string;
   /** Whether it is a prefix of words. */
   isPrefix: boolean;
+  /** Whether it is a stem, so that the word may have an ending. */
+  isStem: boolean;
   /** Smaller is better among equally near candidates. */
   rank: number;
 }
@@ -20,22 +22,33 @@ const LONG = 8;
 /** Most letters that may follow a prefix. */
 const MAX_ENDING = 5;
 
-/** Returns the correction by the words of the preferred and the other languages, and by the terms of the index. */
-export function createSpelling(lexicons: readonly Lexicon[], terms: Iterable<string>): Correct {
+/** Rank of the names of apps, before the words of all languages. */
+const NAME_RANK = -2;
+
+/** Returns the correction by the names of apps, the words of the preferred and the other languages, and the terms of the index. */
+export function createSpelling(
+  lexicons: readonly Lexicon[],
+  { names, terms }: { names: Iterable<string>; terms: Iterable<string> },
+): Correct {
   const byLetter = new Map<string, Candidate[]>();
-  const add = (text: string, isPrefix: boolean, rank: number) => {
+  const add = (
+    text: string,
+    rank: number,
+    { isPrefix = false, isStem = false }: { isPrefix?: boolean; isStem?: boolean } = {},
+  ) => {
     if (text.length < MIN_LENGTH - Number(!isPrefix) || /\d|_/.test(text)) return;
     const letter = text.charAt(0);
     const others = byLetter.get(letter);
-    if (others) others.push({ text, isPrefix, rank });
-    else byLetter.set(letter, [{ text, isPrefix, rank }]);
+    if (others) others.push({ text, isPrefix, isStem, rank });
+    else byLetter.set(letter, [{ text, isPrefix, isStem, rank }]);
   };
-  for (const [rank, { exact, prefixes, empty }] of lexicons.entries()) {
-    for (const text of exact.keys()) add(text, false, rank);
-    for (const text of prefixes.keys()) add(text, true, rank);
-    for (const text of empty) if (text.length > MIN_LENGTH) add(text, false, rank + 0.5);
+  for (const [rank, { exact, prefixes, empty, byStem: isStem }] of lexicons.entries()) {
+    for (const text of exact.keys()) add(text, rank, { isStem });
+    for (const text of prefixes.keys()) add(text, rank, { isPrefix: true });
+    for (const text of empty) if (text.length > MIN_LENGTH) add(text, rank + 0.5);
   }
-  for (const text of terms) add(text, false, lexicons.length);
+  for (const text of terms) add(text, lexicons.length);
+  for (const text of names) add(text, NAME_RANK);
 
   return (word, preferred) => {
     if (word.length < MIN_LENGTH || /\d/.test(word)) return undefined;
@@ -55,7 +68,25 @@ export function createSpelling(lexicons: readonly Lexicon[], terms: Iterable<str
         if (!best || isBetter(found, best)) best = found;
       }
     }
-    return best && tokenOf(best.candidate.text);
+    if (!best) return undefined;
+    const { text, isStem } = best.candidate;
+    // A plural such as `isues` stays one, because `issue` may also be an order.
+    return isStem && word.endsWith('s') && !text.endsWith('s')
+      ? { word: `${text}s`, stem: stemOf(text) }
+      : tokenOf(text);
+  };
+}
+
+/** Returns the correction of words that differ in one letter from a name. Short names are similar to many words. */
+export function createNameSpelling(names: readonly string[]): (word: string) => Token | undefined {
+  return (word) => {
+    if (word.length <= MIN_LENGTH || names.includes(stemOf(word))) return undefined;
+    const name = names.find(
+      (one) =>
+        one.startsWith(word.charAt(0)) &&
+        Math.min(distanceOf(word, one), distanceOf(stemOf(word), one)) === 1,
+    );
+    return name === undefined ? undefined : tokenOf(name);
   };
 }
 

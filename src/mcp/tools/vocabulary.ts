@@ -7,6 +7,8 @@ import { SPANISH } from './words-spanish.ts';
 
 /** A word, or several words that form a phrase. */
 export interface Part {
+  /** Its words as written, without accents and in lower case. */
+  texts: readonly string[];
   /** Stems. */
   words: readonly string[];
   /** Stems of all its words, also of an idiom. */
@@ -21,6 +23,8 @@ export interface Part {
   empty: boolean;
   /** Whether a language or the index has it, so that its spelling needs no correction. */
   known: boolean;
+  /** Whether a language has only its beginning. It may then be the misspelt name of an app, as `shopfy` is for `shop*`. */
+  isBeginning: boolean;
 }
 
 /** The languages, prepared for look-ups. */
@@ -104,9 +108,10 @@ function partAt(
     if (rank > english && isTerm(stem)) break;
     const match = matchAt(lexicon, tokens, { at, used });
     const positions = match?.positions ?? [at];
-    const empty = positions.every((place) => isEmpty(lexicon, tokens[place]?.word ?? ''));
+    const empty = positions.every((place) => isSmall(lexicon, tokens[place]?.word ?? ''));
     if (!match && !empty) continue;
     return {
+      texts: positions.map((place) => tokens[place]?.word ?? ''),
       words: wordsOf(lexicon, tokens, positions),
       said: positions.map((place) => tokens[place]?.stem ?? ''),
       positions,
@@ -114,9 +119,11 @@ function partAt(
       isPlural: word.endsWith('s'),
       empty,
       known: true,
+      isBeginning: positions.length === 1 && match?.phrase.words[0]?.isPrefix === true,
     };
   }
   return {
+    texts: [word],
     words: [stem],
     said: [stem],
     positions: [at],
@@ -124,16 +131,18 @@ function partAt(
     isPlural: word.endsWith('s'),
     empty: false,
     known: isTerm(stem) || word.length < 2,
+    isBeginning: false,
   };
 }
 
 /** Returns the stems of a part; none for an idiom such as `let … know`, whose single words have other meanings. */
 function wordsOf(lexicon: Lexicon, tokens: readonly Token[], positions: readonly number[]): string[] {
   const isIdiom =
-    positions.length > 1 && positions.some((place) => isEmpty(lexicon, tokens[place]?.word ?? ''));
+    positions.length > 1 && positions.some((place) => isSmall(lexicon, tokens[place]?.word ?? ''));
   return isIdiom ? [] : positions.map((place) => tokens[place]?.stem ?? '');
 }
 
-function isEmpty({ empty, not, and, but, content }: Lexicon, word: string): boolean {
+/** Returns whether a word of a language has no meaning for a search. */
+export function isSmall({ empty, not, and, but, content }: Lexicon, word: string): boolean {
   return empty.has(word) || not.has(word) || and.has(word) || but.has(word) || content.has(word);
 }

@@ -22,7 +22,7 @@ location: location, branch, address, place, site
 shipment: shipment, shipping, parcel, package, delivery, tracking, fulfillment, fulfilment, dispatch, shipped, courier, unshipped, ship
 invoice: invoice, bill
 bill: bill, expense, payable
-payment: payment, charge, transaction, pay, paid, card payment, receipt, takings, sell, sold, sale
+payment: payment, charge, transaction, pay, paid, card payment, receipt, sell, sold, sale
 refund: refund, pay back, pay … back, money back, paid back, give … back, reimburse, repay, return
 subscription: subscription, subscribe, subscriber, plan, recurring, membership, billing
 estimate: estimate, quote, quotation, offer, proposal
@@ -97,8 +97,8 @@ pin: pin, pinned
 log: log, error, why, failed
 `,
   work: `
-read: show, say, tell, see, view, display, what, which, who, where, when, how, tell me, give me, check, look, any, find out, read, is there, do i have, get, whose, why, whats, hows, need, look at, did, are we, happening, wheres, write to me, wrote to me, written to me, wrote me, written me, contacted me, get … news
-list: list, all, every, browse, overview, enumerate, which, many, any, latest, recent, last
+read: show, say, tell, see, view, display, what, which, who, where, when, how, tell me, give me, check, look, any, find out, read, is there, do i have, get, whose, why, whats, hows, need, look at, did, are we, happening, take, grab, fetch, pull up, bring up, open up, retrieve, obtain, collect, peek, glance, dig out, inspect, wheres, write to me, wrote to me, written to me, wrote me, written me, contacted me, get … news
+list: list, all, every, browse, overview, enumerate, which, many, any, latest, recent, last, newest, oldest, most recent
 search: search, find, look for, look up, lookup, locate, query, where, need, hunt, dig up, track down
 new: new, another
 create: create, add, make, open, put it in, put it into, put it on, put them in, put them into, set up, start, write, put, insert, register, log, record, enter, file, book, place, build, issue, plan, save, prepare, sign up, leave, give, issue, raise, generate, enroll, enter, type up, draft
@@ -130,10 +130,15 @@ comment: comment, chime in, leave … remark, leave … comment
     'a about again all also am an and any are as at be because been but by can could did do does doing for from had has have ' +
     'he her here him his i if in into is it its just let like may me mine much my need no not now of off on one only or our ' +
     'ours out over please she should so some somebody someone something than thank thanks that the their them then there ' +
-    'these they thing this those to today tomorrow too up us very want was we were will with would yesterday you your yet still who whom which really get got going gone im ill well whole back lunch ready budget unread newest',
+    'these they thing this those to today tomorrow too up us very want was we were will with would yesterday you your yet still who whom which really get got going gone im ill well whole back lunch ready budget unread',
   not: 'not no never without dont doesnt didnt isnt arent wasnt havent hasnt cannot cant wont nobody',
   and: 'and',
   further: 'then afterwards',
   but: 'but just only instead',
   content: 'that if whether about regarding because',
+  ask: 'who, what, which, when, where, why, whose, whats, whos, how many, how much, how often, did, does, is, are, was, were, has, anyone, anybody, any',
+  can: 'can could should would will shall may',
+  wish: 'want wants wanted need needs get should must please make let lets',
+  state: /(?:ed|sent|made|written|wrote|given|taken)$/,
+  before: 'the a an my our your his her their this that these those all every each',
 };

@@ -79,8 +79,8 @@ best seller: meilleures ventes, vend le mieux, vendent le mieux, se vend
 `,
   work: `
 new: nouveau*, nouvel*, autre
-read: affich*, montre*, voir, vois, lis, lire, consult*, regard*, quel, quels, quelle, quelles, qui, qu, quoi, quand, comment, combien, pourquoi, donne moi, dis moi, est ce que, verifi*, qu est ce, recuper*, obten*, m a … ecrit, m ont … ecrit
-list: list*, tous, toutes, dernier*, derniere*, recent*, affich*, montre*
+read: affich*, montre*, voir, vois, lis, lire, consult*, regard*, quel, quels, quelle, quelles, qui, qu, quoi, quand, comment, combien, pourquoi, donne moi, dis moi, est ce que, verifi*, qu est ce, recuper*, obten*, prends, prenez, prendre, ramene moi, va chercher, sors moi, m a … ecrit, m ont … ecrit
+list: list*, tous, toutes, dernier*, derniere*, recent*, plus recent*, plus ancien*, affich*, montre*
 search: cherch*, recherch*, trouv*, retrouv*
 create: cree*, crei*, creer, creat*, ajout*, laisse*, ouvr*, fais, faire, redig*, enregistr*, met, mets, mettre, inscri*, etabli*, emet*, planif*, programm*, prepar*, depose*
 update: modifi*, chang*, met … a jour, mets … a jour, mettre … a jour, mise a jour, corrig*, renomm*, deplac*, assign*, ferm*, marqu*, augment*, baiss*, actualis*, ajust*, activ*, desactiv*
@@ -116,4 +116,9 @@ comment: comment*
   further: 'puis ensuite',
   but: 'mais seulement plutot',
   content: 'que qu concernant',
+  ask: 'qui, quel, quelle, quels, quelles, quand, ou, pourquoi, combien, est ce, quoi',
+  can: 'peux peut puis pouvez pourrais pourriez pouvons dois doit',
+  wish: 'veux voulons veut doit doivent faut faire',
+  state: /^[a-z]{4,}(?:ee|ees|es)$/,
+  before: 'le la les l un une mon ma mes notre nos son sa ses tous toutes',
 };

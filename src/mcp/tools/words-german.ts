@@ -80,8 +80,8 @@ best seller: bestseller*, am besten, meistverkauft*
 `,
   work: `
 new: neu, neue, neuen, neues, neuer, weitere*
-read: zeig*, anzeig*, lies, lesen, gelesen, sieh, sehen, ansehen, schau*, nachschau*, was, welche*, wer, wem, wo, wann, wie, warum, wieso, gib mir, abfrag*, abruf*, pruf*, nachseh*, hol, hole, holen, brauch*, steht … an, gibt es, wessen, mir geschrieben
-list: list*, auflist*, alle, aufzahl*, letzte*, neueste*, zeig*, anzeig*, ubersicht*
+read: zeig*, anzeig*, lies, lesen, gelesen, sieh, sehen, ansehen, schau*, nachschau*, was, welche*, wer, wem, wo, wann, wie, warum, wieso, gib mir, abfrag*, abruf*, pruf*, nachseh*, hol, hole, holen, nimm, nehme, nehmen, besorg*, schnapp*, ruf … auf, rufe … auf, aufruf*, zieh … heran, brauch*, steht … an, gibt es, wessen, mir geschrieben
+list: list*, auflist*, alle, aufzahl*, letzte*, neueste*, neuste*, jungste*, alteste*, zeig*, anzeig*, ubersicht*
 search: such*, find*, raussuch*, heraussuch*, nachschlag*, ermittl*
 create: erstell*, anleg*, leg … an, lege … an, angelegt, erfass*, erzeug*, hinzufug*, hinterlass*, fug … hinzu, fuge … hinzu, eintrag*, trag … ein, trage … ein, mach, mache, machen, aufmach*, offne*, eroffn*, schreib*, verfass*, plan*, einricht*, richte … ein, registrier*, ausstell*, stell … aus, stelle … aus, einbuch*
 update: ander*, aktualisier*, bearbeit*, anpass*, pass … an, passe … an, setz*, korrigier*, umbenenn*, benenn*, benenne … um, verschieb*, verleg*, zuweis*, weise … zu, schliess*, markier*, erhoh*, senk*, erganz*, auf … setzen, einschalt*, ausschalt*, schalte … ein, schalte … aus, aktivier*, deaktivier*, abhak*, erledig*
@@ -108,7 +108,7 @@ refund: erstatt*, ruckerstatt*, zuruckzahl*, zuruckerstatt*, geld … zuruck, ge
 comment: kommentier*
 `,
   empty:
-    'der die das den dem des ein eine einen einem einer eines und oder in im ins an am auf aus bei beim mit von vom fur zu zum zur um ab uber ' +
+    'dir dich der die das den dem des ein eine einen einem einer eines und oder in im ins an am auf aus bei beim mit von vom fur zu zum zur um ab uber ' +
     'unter nach vor ist sind war waren hat haben wird werden wurde wurden soll sollen kann konnen muss bitte mir mich mein meine meinen meiner unser unsere ' +
     'unserer unseren uns ich du er sie es wir ihr ihm ihn ihnen da dann dass ob wenn als auch noch schon nur mal doch ja jetzt heute gestern morgen ' +
     'diese dieser dieses diesen dafur damit danach irgendwas etwas man sich frau herr montag dienstag mittwoch donnerstag freitag uhr woche monat jahr ungelesen ungelesene ungelesenen',
@@ -117,4 +117,9 @@ comment: kommentier*
   further: 'dann danach anschliessend',
   but: 'sondern nur stattdessen aber',
   content: 'dass ob wegen uber weil',
+  ask: 'wer, wem, wen, wessen, welche, welcher, welches, welchen, was, wann, wo, warum, wieso, weshalb, wie viele, wie viel, wieviele, wie oft, hat, haben, habe, ist, sind, war, waren, wurde, wurden, gibt',
+  can: 'kann kannst konnen konnte konntest konnten konnt soll sollte darf wurdest',
+  wish: 'soll sollen sollte muss mussen bitte will wollen mochte lass lasse brauch brauche brauchen',
+  state: /ge[a-z]+t(?:e[nmrs]?)?$|iert(?:e[nmrs])?$|^(?:ver|be|ent|er|zer|uber)[a-z]+t(?:e[nmrs])?$/,
+  before: 'der die das den dem ein eine einen mein meine meinen unser unsere unseren alle',
 };

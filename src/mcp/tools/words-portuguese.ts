@@ -80,7 +80,7 @@ best seller: mais vendid*, vende mais, vendem mais
 `,
   work: `
 new: nov*, outro, outra
-read: mostr*, ver, veja, vej*, leia*, ler, consult*, o que, que ha, qual, quais, quem, onde, quando, como, quant*, por que, porque, diga me, me diga, verifi*, confir*, obt*, preciso, olh*, ha, me escrev*
+read: mostr*, ver, veja, vej*, leia*, ler, consult*, o que, que ha, qual, quais, quem, onde, quando, como, quant*, por que, porque, diga me, me diga, verifi*, confir*, obt*, pega, pegue, pegar, traga, trazer, traz, preciso, olh*, ha, me escrev*
 list: list*, tod*, ultim*, recent*, mostr*
 search: busc*, procur*, encontr*, localiz*, pesquis*, ache, achar
 create: cri*, adicion*, acrescent*, deixe, deixar, abr*, faca, fazer, faz, escrev*, registr*, cadastr*, marq*, marca*, coloc*, coloqu*, emit*, prepar*, gera*, inscrev*
@@ -118,4 +118,9 @@ comment: coment*
   further: 'depois entao',
   but: 'mas so apenas',
   content: 'que sobre porque',
+  ask: 'quem, qual, quais, quando, onde, por que, quanto, quantos, quanta, quantas, ha, houve, foi, foram',
+  can: 'pode podes poderia posso podemos deve',
+  wish: 'quero queremos deve devem tem preciso precisamos',
+  state: /(?:ad|id|feit|escrit)[oa]s?$/,
+  before: 'o a os as um uma meu minha meus minhas nosso nossa todos todas',
 };

@@ -79,11 +79,11 @@ best seller: mas se vende, mas vendid*, se vende mas, vende mas
 `,
   work: `
 new: nuev*, otro, otra
-read: muestr*, mostrar*, ver, mira*, lee, leer, leeme, ensena*, consult*, que hay, que tengo, que es, que archivos, cual, cuales, quien, quienes, donde, cuando, como, cuant*, por que, dime, dame, revis*, comprueb*, comprob*, obten*, necesito, hay, me ha escrito, me han escrito, me escrib*
+read: muestr*, mostrar*, ver, mira*, lee, leer, leeme, ensena*, consult*, que hay, que tengo, que es, que archivos, cual, cuales, quien, quienes, donde, cuando, como, cuant*, por que, dime, dame, revis*, comprueb*, comprob*, obten*, toma, tomar, coge, coger, trae, traer, traeme, saca, sacame, necesito, hay, me ha escrito, me han escrito, me escrib*
 list: list*, tod*, ultim*, recient*, muestr*, mostrar*
 search: busca*, busque*, encuentr*, encontr*, localiz*
 create: crea*, cree*, anad*, agreg*, deja, dejar, deje, abr*, haz, hacer, hazme, escrib*, registr*, pon, poner, ponme, redact*, emit*, programa*, program*, prepar*, inscrib*, genera*, da de alta, dar de alta
-update: cambi*, modific*, actualiz*, edit*, corrig*, correg*, renombr*, mueve*, mover*, asign*, cierr*, cerrar*, marc*, sub* … precio, baj* … precio, ajust*, reprogram*, aplaz*, activ*, desactiv*
+update: dame por, da por, dar por, cambi*, modific*, actualiz*, edit*, corrig*, correg*, renombr*, mueve*, mover*, asign*, cierr*, cerrar*, marc*, sub* … precio, baj* … precio, ajust*, reprogram*, aplaz*, activ*, desactiv*
 delete: borr*, elimin*, quit*, suprim*
 cancel: cancel*, anul*, deten*, termin*, no habra, suspend*
 send: envi*, mand*, avis*, notific*, inform*, dile, diles, di, decir*, public*, escrib*, hazle saber, hacer saber, comunic*, pregunt*, record*
@@ -116,4 +116,9 @@ comment: coment*
   further: 'luego despues entonces',
   but: 'sino solo pero',
   content: 'que sobre porque',
+  ask: 'quien, quienes, cual, cuales, cuando, donde, por que, cuanto, cuantos, cuanta, cuantas, hay, ha, han',
+  can: 'puedes puede podrias podria puedo podemos debo debe',
+  wish: 'quiero queremos debe deben tiene necesito necesitamos',
+  state: /(?:ad|id|hech|escrit)[oa]s?$/,
+  before: 'el la los las un una mi mis nuestro nuestra todos todas',
 };
