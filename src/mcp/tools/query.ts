@@ -1,5 +1,5 @@
 import { stemOf } from '../../lib/words.ts';
-import { clausesOf, LOOKS, TALKS, type Clause, type Role } from './clauses.ts';
+import { clausesOf, LOOKS, TALKS, type Clause, type Role } from './query-clauses.ts';
 import { conceptTerm, tokensOf, type Lexicon, type Token } from './lexicon.ts';
 import type { Correct } from './spelling.ts';
 import { partsOf, vocabularyOf, type Part } from './vocabulary.ts';
