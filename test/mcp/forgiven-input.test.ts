@@ -330,3 +330,12 @@ describe('a call over REST', () => {
     expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
   });
 });
+
+test('get_action_svc takes a single action for a list of one, and says so', async () => {
+  const only = { connectorId: 'shop', actionId: 'create_thing' };
+  const answer = await rpc(url, 'tools/call', { name: 'get_action_svc', arguments: only });
+  expect(answer.at('result.structuredContent.actions.0')).toMatchObject(only);
+  expect(answer.at('result._meta')).toMatchObject({
+    'gatehouse/corrections': [{ path: 'actions', from: only, to: [only] }],
+  });
+});

@@ -6,6 +6,7 @@ import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { exampleIn } from './action-lines.ts';
 import { tool } from './define-tool.ts';
+import type { ToolScope } from './tool.ts';
 import { proposeActions } from './proposals.ts';
 import { namingOf, visibleAction } from './visible-names.ts';
 
@@ -24,7 +25,8 @@ export const getActionTool = tool({
     types: z.boolean().optional().describe('Adds a TypeScript declaration of each.'),
   }),
   hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  repair(scope, { actions, ...rest }) {
+  repair(scope, args) {
+    const { actions, ...rest } = listOfOne(scope, args);
     // The schema refuses a longer list.
     const named =
       Array.isArray(actions) && actions.length <= MAX_ACTIONS
@@ -57,6 +59,16 @@ export const getActionTool = tool({
     };
   },
 });
+
+/** Takes a single action next to `actions` as a list of one. */
+function listOfOne({ corrections }: Pick<ToolScope, 'corrections'>, args: JsonObject): JsonObject {
+  const { connectorId, actionId, ...rest } = args;
+  if (args['actions'] !== undefined || typeof connectorId !== 'string' || typeof actionId !== 'string')
+    return args;
+  const only = { connectorId, actionId };
+  corrections.push({ path: 'actions', from: only, to: [only] });
+  return { ...rest, actions: [only] };
+}
 
 function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {
   return effectWhen.length === 0 ? {} : { effectWhen: asJson(effectWhen) };
