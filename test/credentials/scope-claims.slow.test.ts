@@ -285,7 +285,7 @@ describe('a refusal of the app', () => {
     expect(JSON.stringify(batch.body)).toContain('/connect/s/');
   });
 
-  test('of an account whose grant names all scopes has no link', async () => {
+  test('to an account whose grant names all scopes has no link', async () => {
     const connectorId = await connectorFor('https://graph.microsoft.com/Mail.Read');
     const userId = await newUser();
     answered = 'mail.read openid';
@@ -321,7 +321,7 @@ describe('a refusal of the app', () => {
     ]);
   });
 
-  test('tells the scopes that a reconnect over REST asks for', async () => {
+  test('lists the scopes that a reconnect over REST asks for', async () => {
     const connectorId = await connectorFor('read_orders', { appScopes: ['other'] });
     const userId = await newUser();
     answered = 'other';

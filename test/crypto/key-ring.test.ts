@@ -85,7 +85,7 @@ describe('the key file', () => {
     );
   });
 
-  test.each([0, 7])('of one repeated byte %i is refused, unless a new key seals', (byte) => {
+  test.each([0, 7])('that repeats the byte %i is refused, unless a new key seals', (byte) => {
     const weak = Buffer.alloc(32, byte).toString('base64');
     const inVariable = (masterKeys: string[]) => loadKeyRing({ home, masterKeys, masterKeyFile: undefined });
     expect(() => inVariable([weak])).toThrow('The master key is one repeated byte');
