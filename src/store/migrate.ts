@@ -28,7 +28,7 @@ export async function migrate(store: Store, now: number): Promise<string[]> {
 }
 
 /** SQLSTATE codes of a missing right, and of a search path without a usable schema. */
-const DENIED = ['42501', '3F000'];
+const DENIED = new Set(['42501', '3F000']);
 
 /**
  * Runs work that needs rights to the tables.
@@ -38,7 +38,7 @@ export async function withRights<T>(db: Db, work: () => Promise<T>): Promise<T> 
   try {
     return await work();
   } catch (error) {
-    if (!DENIED.includes(codeOf(error))) throw error;
+    if (!DENIED.has(codeOf(error))) throw error;
     const { rows } = await sql<{ role: string; schema: string | null }>`
       select current_user as role, current_schema() as schema`.execute(db);
     const { role = 'the role', schema } = rows[0] ?? {};

@@ -41,9 +41,9 @@ export function createSqliteDriver(
   onFailure: (failure: Error) => void = () => {},
 ): Driver {
   const tryRun = createRunner(sqlite);
-  const checkpoints = createCheckpoints(sqlite, () => !taken);
-  const statistics = createStatistics(sqlite, () => !taken);
-  const syncs = withCheckpoints(createGroupSync(disk, onFailure), checkpoints);
+  const isFree = (): boolean => !taken;
+  const statistics = createStatistics(sqlite, isFree);
+  const syncs = withCheckpoints(createGroupSync(disk, onFailure), createCheckpoints(sqlite, isFree));
   /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
   /** Callers that wait for a turn, in order. */
@@ -103,10 +103,9 @@ export function createSqliteDriver(
     }
   }
   const turnOf = (one: DatabaseConnection): Turn => {
-    if (one instanceof Turn) return one;
-    throw new Error('The connection is of another database.');
+    if (!(one instanceof Turn)) throw new Error('The connection is of another database.');
+    return one;
   };
-
   return {
     async init() {},
     async acquireConnection() {

@@ -235,10 +235,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   test('numbers of the overview are counted in an index alone without statistics', async () => {
     const counts = await queriesOf(store.db, (db) => countOverview(db, { environment, runsSince: 0 }));
     expect(counts.length).toBeGreaterThan(10);
-    for (const { query, plan } of await Promise.all(
-      counts.map(async (query) => ({ query, plan: await planOf(store, query) })),
-    ))
-      expect(plan, query.sql).toMatch(/INDEX|Index (Only )?Scan/);
+    for (const query of counts)
+      expect(await planOf(store, query)).toMatch(/INDEX|Index (Only )?Scan|Bitmap Index/);
     const servers = counts.find((query) => query.sql.includes('"servers"'));
     expect(servers && (await planOf(store, servers))).toMatch(
       /COVERING INDEX servers_by_enabled_environment|Index Only Scan using servers_by_enabled_environment/,
