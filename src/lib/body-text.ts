@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { GatehouseError } from './errors.ts';
@@ -17,6 +18,11 @@ const CODINGS = {
   deflate: (body: Buffer, options: zlib.ZlibOptions) =>
     ((body[0] ?? 8) & 15) === 8 ? inflate(body, options) : inflateRaw(body, options),
   br: promisify(zlib.brotliDecompress),
+};
+const DECODERS = {
+  gzip: zlib.createGunzip,
+  deflate: zlib.createInflate,
+  br: zlib.createBrotliDecompress,
 };
 /** Codings of one body, one applied after the other. */
 const MAX_CODINGS = 3;
@@ -158,6 +164,32 @@ export async function unpackedRequest(
   return body;
 }
 
+/**
+ * Yields a request body without its Content-Encoding as it arrives.
+ * @throws GatehouseError as unpackedRequest(), and every error of the body.
+ */
+export async function* unpackedStream(
+  body: AsyncIterable<Buffer>,
+  contentEncoding: string | undefined,
+  maxBytes: number,
+): AsyncGenerator<Buffer> {
+  const names = codingsIn(contentEncoding);
+  if (names.length === 0) return yield* body;
+  let stream = Readable.from(body);
+  for (const name of names.toReversed()) stream = pipeline(stream, DECODERS[name](), () => {});
+  let size = 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > maxBytes) throw unpacksToMore(maxBytes);
+      yield bytes;
+    }
+  } catch (error) {
+    throw error instanceof GatehouseError ? error : notPacked(names.join(', '), error);
+  }
+}
+
 function codingsIn(contentEncoding: string | undefined): (keyof typeof CODINGS)[] {
   const named = (contentEncoding ?? '').split(',').flatMap((part) => {
     const name = part.trim().toLowerCase();
@@ -177,18 +209,20 @@ async function unpackedBy(name: keyof typeof CODINGS, body: Buffer, maxBytes: nu
     return await CODINGS[name](body, { maxOutputLength: maxBytes });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ERR_BUFFER_TOO_LARGE')
-      throw new GatehouseError('payload_too_large', `The body unpacks to more than ${maxBytes} bytes.`, {
-        cause: error,
-      });
-    throw new GatehouseError(
-      'invalid_request',
-      `The body is not valid ${name}, as its Content-Encoding says.`,
-      {
-        cause: error,
-      },
-    );
+    throw code === 'ERR_BUFFER_TOO_LARGE' ? unpacksToMore(maxBytes) : notPacked(name, error);
   }
+}
+
+function unpacksToMore(maxBytes: number): GatehouseError {
+  return new GatehouseError('payload_too_large', `The body unpacks to more than ${maxBytes} bytes.`);
+}
+
+function notPacked(coding: string, cause: unknown): GatehouseError {
+  return new GatehouseError(
+    'invalid_request',
+    `The body is not valid ${coding}, as its Content-Encoding says.`,
+    { cause },
+  );
 }
 
 /** Returns the canonical name of the charset of a body. @throws UnknownCharset */

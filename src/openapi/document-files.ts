@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
+import { fileText } from '../lib/body-text.ts';
 import { GatehouseError, thrownMessage } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
 import type { ReadFile } from './documents.ts';
@@ -16,7 +17,7 @@ export function readDocument(path: string): string {
     const { size } = requireFile(path);
     if (size > MAX_FILE_BYTES)
       throw new Error(`is ${Math.ceil(size / MIB)} MiB; a document has at most 64 MiB`);
-    return readFileSync(path, 'utf8');
+    return fileText(readFileSync(path));
   } catch (error) {
     throw new GatehouseError('invalid_request', `Cannot read ${path}: ${thrownMessage(error)}`);
   }
@@ -31,7 +32,7 @@ export function fileReader(document: string): ReadFile {
       throw new Error('the file is outside of the folder of the document');
     const { size } = requireFile(real);
     if (size > MAX_FILE_BYTES) throw new Error('the file is over 64 MiB');
-    return readFileSync(real, 'utf8');
+    return fileText(readFileSync(real));
   };
 }
 

@@ -289,6 +289,18 @@ describe('a request body', () => {
     expect([mcp.status, mcp.at('error.message')]).toEqual([status, expect.stringContaining(word)]);
   });
 
+  test('that is a file is unpacked while it arrives', async () => {
+    const path = `/files?userId=${shop.userId}`;
+    const type = { 'content-type': 'text/plain' };
+    const stored = await post(path, gzipSync('x'.repeat(5000)), { ...type, 'content-encoding': 'gzip' });
+    expect([stored.status, stored.at('size')]).toEqual([201, 5000]);
+    for (const [coding, status] of [
+      ['gzip', 400],
+      ['compress', 415],
+    ] as const)
+      expect((await post(path, 'plain', { ...type, 'content-encoding': coding })).status).toBe(status);
+  });
+
   test('in gzip is read over MCP', async () => {
     const body = gzipSync('{"jsonrpc":"2.0","id":1,"method":"ping"}');
     const headers = { accept: 'application/json, text/event-stream', 'content-encoding': 'gzip' };

@@ -58,7 +58,7 @@ export const uploadFileRoute = defineRoute({
       })
       .meta({ id: 'File', description: 'A file of an end user.' }),
   },
-  errors: ['payload_too_large', 'limit_reached', 'unavailable'],
+  errors: ['payload_too_large', 'unsupported_media_type', 'limit_reached', 'unavailable'],
   audited: true,
   async handler({ context, caller, query, userId: subject, header, streamRaw }) {
     const owner = await ownerOf(context, caller, { named: query.userId, subject });
@@ -147,6 +147,7 @@ async function ownerOf(
 
 function announcedBy(header: (name: string) => string | undefined): number | undefined {
   const length = header('content-length');
+  if (header('content-encoding') !== undefined) return undefined;
   if (length !== undefined) return Number(length);
   return header('transfer-encoding') === undefined ? 0 : undefined;
 }

@@ -9,6 +9,7 @@ import { browserOf } from './browser.ts';
 import { answerWithoutEffect } from './looked-ahead.ts';
 import { parse, queryValues, readJson, type LargeBody } from './read-input.ts';
 import { consoleCaller, consoleToken } from './console-cookie.ts';
+import { unpackedStream } from '../../lib/body-text.ts';
 import type { Correction } from '../../lib/correction.ts';
 import { GatehouseError, withDetails, type ErrorCode } from '../../lib/errors.ts';
 import { headerText } from '../../lib/header-text.ts';
@@ -39,8 +40,8 @@ export interface RouteInput<Params, Query, Body> {
    */
   readRaw(room?: HeldRoom): Promise<Buffer>;
   /**
-   * Returns the raw body of a route with `rawBody` as it arrives.
-   * @throws GatehouseError as streamBytes().
+   * Returns the body of a route with `rawBody` as it arrives, without its Content-Encoding.
+   * @throws GatehouseError as streamBytes() and unpackedStream().
    */
   streamRaw(): AsyncIterable<Buffer>;
   /** The request itself, for checks of its headers. */
@@ -245,7 +246,11 @@ export function defineRoute<
           largeBody,
           corrections,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
-          streamRaw: () => streamBytes(request.req, spec.rawBody?.maxBytes ?? 0),
+          streamRaw() {
+            const maxBytes = spec.rawBody?.maxBytes ?? 0;
+            const encoding = request.req.headers['content-encoding'];
+            return unpackedStream(streamBytes(request.req, maxBytes), encoding, maxBytes);
+          },
           request: request.req,
           consoleToken: () => consoleToken(context, request.req),
           userId,
