@@ -47,6 +47,10 @@ export async function recordConnector(target: string, options: RecordOptions): P
   const [, connectorId = '', action = ''] = /^([a-z0-9-]+)\.([a-z0-9_]+)$/.exec(target) ?? [];
   if (action === '')
     throw new CommandError(`"${target}" is no <connector>.<action>, such as my-app.list_items`);
+  if (connectorId === 'sandbox')
+    throw new CommandError(
+      'The sandbox exists inside a running Gatehouse alone, so none of its calls can be recorded. Use `gatehouse call` to try it.',
+    );
   const file = fileOf(connectorId, options.into);
   const connector = connectorOf(connectorId, file);
   requireEffect(connector, { action, allowWrites: options.allowWrites });

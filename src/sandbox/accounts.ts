@@ -71,7 +71,7 @@ interface Records {
   webhook: Webhook;
 }
 
-/** What a write changes. The account shows it after the commit. */
+/** Changes of a write. The account shows them after the commit. */
 export interface Changes {
   /** Returns the next id of a kind of record: `cus_1121`. */
   nextId(prefix: string): string;

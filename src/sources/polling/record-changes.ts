@@ -59,8 +59,8 @@ interface Observed {
  * Stores the observed records and publishes their changes. A record whose key is unknown was created, and one
  * whose version is unknown was updated. Keys and events go into the caller's transaction, so a crash leaves
  * both or neither. Polls and webhooks share the keys, so each change is published once. A poll may store a
- * record without an event, because it is older than the source. A webhook about it publishes the event all the
- * same, because the app was told that the webhook is taken.
+ * record without an event, because it is older than the source. A webhook about it publishes the event, because an
+ * accepted webhook is delivered.
  * @returns the number of deliveries created.
  */
 export async function recordChanges(

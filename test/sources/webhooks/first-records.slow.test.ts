@@ -24,7 +24,7 @@ describe.each(STORE_KINDS)('first records on %s', (kind) => {
     return connectionId;
   }
 
-  test('an accepted webhook is published when a poll listed its record meanwhile', async () => {
+  test('an accepted webhook is published after a poll that listed its record', async () => {
     const connectionId = await register('telling');
     app.orders = [app.order('1', app.clock.now() - 10 * MINUTE)];
     // The webhook names its record, so it waits until the loop reads the record.
