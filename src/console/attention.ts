@@ -102,8 +102,14 @@ export function attentionOf(
   return notes;
 }
 
-/** Returns what a new environment still lacks, in the order in which it is set up. */
-export function nextSteps(overview: Overview, summary: ExecutionSummary | undefined): Note[] {
+/**
+ * Returns what a new environment still lacks, in the order in which it is set up. `hasSandbox`: not in production.
+ */
+export function nextSteps(
+  overview: Overview,
+  summary: ExecutionSummary | undefined,
+  hasSandbox: boolean,
+): Note[] {
   const steps: Note[] = [];
   if (overview.servers.enabled + overview.servers.disabled === 0)
     steps.push({
@@ -124,7 +130,7 @@ export function nextSteps(overview: Overview, summary: ExecutionSummary | undefi
   if (overview.credentials.active === 0)
     steps.push({
       text: 'Connect an account',
-      todo: 'The page of a user makes a link for the user. The sandbox needs no real account.',
+      todo: `The page of a user makes a link for the user.${hasSandbox ? ' The sandbox needs no real account.' : ''}`,
       color: 'gate',
       to: '/users',
       link: 'Users',

@@ -1,4 +1,4 @@
-import { searchOf, type Entry, type Search } from './search-index.ts';
+import { searchOf, type Entry, type Search } from './docs-index.ts';
 
 /** Loads the entries and makes the index of them. */
 export async function openSearch(): Promise<Search> {

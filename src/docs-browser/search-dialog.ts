@@ -1,5 +1,5 @@
 import { openSearch } from './docs-search.ts';
-import type { Found, Search } from './search-index.ts';
+import type { Found, Search } from './docs-index.ts';
 
 /** Adds the search: a dialog that the button, "/" or Ctrl+K opens. Its entries are loaded when it opens first. */
 export function addSearch(): void {

@@ -38,7 +38,7 @@ const newest = async (more = '') => {
   return row;
 };
 
-test('a call over REST that a refused account stops names the account in its row', async () => {
+test('a call over REST that a refused account stops names the account', async () => {
   const used = await app.service.call('GET', `/users/${app.userId}/credentials/${credentialId}`, {
     headers: { 'x-svc-userid': app.userId },
   });
@@ -61,7 +61,7 @@ test('a call over REST that a refused account stops names the account in its row
   expect(still.at('lastUsedAt')).toBe(used.at('lastUsedAt'));
 });
 
-test('a call of a tool and of a program that a refused account stops names the account', async () => {
+test('a tool and a program that a refused account stops name the account', async () => {
   const server = await app.service.call('POST', '/api/servers', {
     headers: { 'x-svc-userid': app.userId },
     body: { name: 'agent', codeMode: 'on' },

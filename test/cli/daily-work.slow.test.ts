@@ -125,7 +125,7 @@ describe.each([
   });
 
   test.each([['list'], ['get', 'Sandbox'], ['enable', 'Sandbox']])(
-    'servers %s prints an access token only with --show-token, which the audit log records',
+    'servers %s prints an access token only with --show-token',
     async (...args) => {
       const asked = async () => {
         const rows = await recordsOf(['audit', 'list', '--limit', '500'], remote);

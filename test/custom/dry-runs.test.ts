@@ -35,22 +35,17 @@ const forms = (id: string): [form: string, body: object, report: unknown][] => [
   ],
 ];
 
-test.each([0, 1, 2])(
-  'a new connector that is only checked is reported and not stored (form %i)',
-  async (at) => {
-    const [form, body, report] = forms(`new-${at}`)[at] ?? ['', {}, undefined];
-    const checked = await service.call('POST', '/api/connectors', { body: { ...body, dryRun: true } });
-    expect([form, checked.status, checked.at('version')]).toEqual([form, 200, 0]);
-    expect(checked.body).toMatchObject({ connectorId: `new-${at}`, ...(report ? { report } : {}) });
-    expect((await service.call('GET', `/connectors/new-${at}`)).status).toBe(404);
-    expect((await service.call('GET', '/api/connectors')).at('data')).toEqual([]);
-    expect(await service.context.db.selectFrom('custom_connector_revisions').selectAll().execute()).toEqual(
-      [],
-    );
-  },
-);
+test.each([0, 1, 2])('a new connector that is only checked is not stored (form %i)', async (at) => {
+  const [form, body, report] = forms(`new-${at}`)[at] ?? ['', {}, undefined];
+  const checked = await service.call('POST', '/api/connectors', { body: { ...body, dryRun: true } });
+  expect([form, checked.status, checked.at('version')]).toEqual([form, 200, 0]);
+  expect(checked.body).toMatchObject({ connectorId: `new-${at}`, ...(report ? { report } : {}) });
+  expect((await service.call('GET', `/connectors/new-${at}`)).status).toBe(404);
+  expect((await service.call('GET', '/api/connectors')).at('data')).toEqual([]);
+  expect(await service.context.db.selectFrom('custom_connector_revisions').selectAll().execute()).toEqual([]);
+});
 
-test('a check of a taken id and of a faulty file is refused as its addition is', async () => {
+test('a check of a taken id is refused as its addition is', async () => {
   const check = (definition: unknown) =>
     service.call('POST', '/api/connectors', { body: { definition, dryRun: true } });
   const taken = await check(notesFile(app.origin, { id: 'github' }));

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { searchOf } from '../../src/docs-browser/search-index.ts';
+import { searchOf } from '../../src/docs-browser/docs-index.ts';
 import { buildDocs } from '../../src/docs/site.ts';
 
 /* The search of the documentation, over its real pages. */

@@ -5,7 +5,7 @@ import { notesFile } from '../support/custom.ts';
 import { shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* What GET /api/overview reports as needing attention, and the list of subscriptions that it leads to. */
+/* The things that GET /api/overview counts for attention, and the list of subscriptions that it leads to. */
 
 const clock = manualClock();
 let service: Service;
@@ -16,7 +16,7 @@ afterAll(() => service.stop());
 
 const overview = async (path: string) => (await service.call('GET', '/api/overview')).at(path);
 
-test('a receiver that fails for 15 minutes is counted, and its subscription found by state', async () => {
+test('a receiver that fails for 15 minutes is counted and found by its state', async () => {
   const [one, other] = [await shop(service), await shop(service)];
   const ids = [];
   for (const { credentialId } of [one, other]) {
@@ -50,7 +50,7 @@ test('a receiver that fails for 15 minutes is counted, and its subscription foun
   expect(await found('state=disabled')).toEqual([failing]);
 });
 
-test('a list of subscriptions for one user refuses the name of another', async () => {
+test('a list of subscriptions for one user refuses another userId', async () => {
   const { userId } = await shop(service);
   const answer = await service.call('GET', '/2023-03/one/webhooks?userId=usr_other', {
     headers: { 'x-svc-userid': userId },
@@ -58,7 +58,7 @@ test('a list of subscriptions for one user refuses the name of another', async (
   expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, 'userId']);
 });
 
-test('a new connector waits for an approval only while a server pins its tools', async () => {
+test('a new connector waits for approval only while a server pins tools', async () => {
   await service.call('GET', '/api/tools/changes');
   const definition = notesFile('https://notes.example.com');
   await service.call('POST', '/api/connectors', { body: { definition } });

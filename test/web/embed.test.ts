@@ -139,7 +139,7 @@ describe.skipIf(!HAS_BROWSER)('the entries of the package in a page', () => {
     expect(await page.evaluate('asked')).toBe(1);
   });
 
-  test('the files of the package, served as plain modules, find the Gatehouse of the token', async () => {
+  test('plain modules of the package find the Gatehouse of the token', async () => {
     const page = await visit();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));

@@ -31,7 +31,7 @@ export function Start() {
     enabled: useScope('executions:read'),
   });
 
-  const steps = overview.data ? nextSteps(overview.data, summary.data) : [];
+  const steps = overview.data ? nextSteps(overview.data, summary.data, environment === 'development') : [];
   const failures = (
     <Section title="Last failures" flush>
       <Failures />
@@ -116,13 +116,14 @@ function Notes({ notes }: { notes: Note[] }) {
 }
 
 function Calls({ summary }: { summary: ExecutionSummary }) {
+  const { environment } = useSession();
   const { total } = summary;
   const all = total.succeeded + total.failed + total.denied;
   if (all === 0)
     return (
       <Empty title="No calls in this time">
-        The charts fill as soon as an agent or a program calls an action. The sandbox connector needs no
-        account.
+        The charts fill as soon as an agent or a program calls an action.
+        {environment === 'development' && ' The sandbox connector needs no account.'}
       </Empty>
     );
   const tried = total.succeeded + total.failed;

@@ -235,7 +235,7 @@ async function sendStream(
     return;
   }
   let isBroken = false;
-  // pipeline() destroys both ends. The end that closed first tells a broken source from a client that hung up.
+  // pipeline() destroys both ends. The end that closed first shows whether the source broke or the client hung up.
   body.once('error', () => (isBroken ||= !res.destroyed));
   body.once('close', () => (isBroken ||= !res.destroyed && !body.readableEnded));
   try {
