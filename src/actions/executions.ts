@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';

@@ -33,8 +33,8 @@ export function keepUnquotedTexts(document: Document): Set<string> {
 function takesText(map: YAMLMap): boolean {
   const type = map.get('type', true);
   const types = isSeq(type) ? type.items : [type];
-  const names = types.map((one) => (isScalar(one) ? one.value : undefined));
-  return names.includes('string') && !names.includes('number') && !names.includes('integer');
+  const names = new Set(types.map((one) => (isScalar(one) ? one.value : undefined)));
+  return names.has('string') && !names.has('number') && !names.has('integer');
 }
 
 function pointerOf(nodes: readonly unknown[]): string {

@@ -34,7 +34,7 @@ export function inputOf(given: JsonObject): { input: JsonObject; change?: string
     return { input: open, change: `${pattern.field} ${pattern.rule}, so every object is accepted` };
   const [fault] = schemaFaults(input, 'input');
   if (fault) return { input: open, change: `its schema is not valid (${shown(fault.rule).slice(0, 200)})` };
-  const [impossible] = valueFaults(input).filter(({ place }) => place !== undefined);
+  const impossible = valueFaults(input).find(({ place }) => place !== undefined);
   if (impossible) {
     const change = `input.${impossible.path.join('.')} ${impossible.fault}, so every object is accepted`;
     return { input: open, change: change.slice(0, MAX_CHANGE_CHARS) };

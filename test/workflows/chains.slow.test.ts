@@ -75,6 +75,8 @@ describe.each(STORE_KINDS)('with %s', (kind) => {
       const list = await service.call('GET', `/workflows/${workflowId}/runs?limit=50`);
       return rowsIn(list).filter((run) => run['status'] === 'succeeded').length === count;
     });
+    const failed = await service.call('GET', `/runs?workflowId=${workflowId}&status=failed`);
+    expect(rowsIn(failed)).toEqual([]);
     await service.call('DELETE', `/workflows/${workflowId}`);
   });
 
