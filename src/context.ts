@@ -160,9 +160,7 @@ export async function openContext(
       expressions,
       programs: createPrograms({ program: programs?.programs, quiet: requestTurns.quiet }),
       runs: createRuns(),
-      async originsOf(environment: Environment) {
-        return (await readSettings(db, environment)).origins;
-      },
+      originsOf: async (environment: Environment) => (await readSettings(db, environment)).origins,
       metricsPage,
       async toolsOf(live: LiveServer, userId: string | undefined) {
         const { createListings } = await import('./mcp/tools/tool-listings.ts');

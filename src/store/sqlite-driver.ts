@@ -41,24 +41,11 @@ export function createSqliteDriver(
   onFailure: (failure: Error) => void = () => {},
 ): Driver {
   const tryRun = createRunner(sqlite);
-  const isFree = (): boolean => !taken;
+  const { take, passOn, isFree, isWanted } = createTurns();
   const statistics = createStatistics(sqlite, isFree);
   const syncs = withCheckpoints(createGroupSync(disk, onFailure), createCheckpoints(sqlite, isFree));
   /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
-  /** Callers that wait for a turn, in order. */
-  const queue: (() => void)[] = [];
-  let taken = false;
-
-  const take = async (): Promise<void> => {
-    if (taken) await new Promise<void>((resolve) => queue.push(resolve));
-    taken = true;
-  };
-  const passOn = (): void => {
-    const next = queue.shift();
-    if (next) next();
-    else taken = false;
-  };
 
   /**
    * One caller's use of the connection. Outside a transaction, a result is returned only when all commits before it
@@ -90,7 +77,7 @@ export function createSqliteDriver(
 
     /** Lets others use the connection while this caller waits for the disk. */
     async passOnUntilDurable(): Promise<void> {
-      const durable = syncs.durable(queue.length > 0);
+      const durable = syncs.durable(isWanted());
       if (!durable) return;
       this.passedOn = true;
       passOn();
@@ -149,6 +136,26 @@ export function createSqliteDriver(
         sqlite.close();
       }
     },
+  };
+}
+
+/** Hands the one connection from caller to caller, in the order of their calls. */
+function createTurns() {
+  const queue: (() => void)[] = [];
+  let taken = false;
+  return {
+    async take(): Promise<void> {
+      if (taken) await new Promise<void>((resolve) => queue.push(resolve));
+      taken = true;
+    },
+    passOn(): void {
+      const next = queue.shift();
+      if (next) next();
+      else taken = false;
+    },
+    isFree: () => !taken,
+    /** Returns whether other callers wait. */
+    isWanted: () => queue.length > 0,
   };
 }
 

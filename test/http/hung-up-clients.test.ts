@@ -107,7 +107,7 @@ test('a download whose content is damaged logs its error', async () => {
   const answer = await fetch(`${service.url}/files/${fileId}?userId=${one.userId}`, {
     headers: { authorization: `Bearer ${service.developmentKey}`, 'x-api-version': '2025-09' },
   });
-  await expect(answer.arrayBuffer()).rejects.toThrow();
+  await expect(answer.arrayBuffer()).rejects.toThrow('terminated');
   await until(() => errors().length > 0);
   expect(errors().map((line) => JSON.parse(line).msg)).toEqual(['request failed']);
 });

@@ -233,7 +233,9 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('numbers of the overview are counted in an index alone without statistics', async () => {
-    const counts = await queriesOf(store.db, (db) => countOverview(db, { environment, runsSince: 0 }));
+    const counts = await queriesOf(store.db, (db) =>
+      countOverview(db, { environment, now: 0, runsSince: 0 }),
+    );
     expect(counts.length).toBeGreaterThan(10);
     for (const query of counts)
       expect(await planOf(store, query)).toMatch(/INDEX|Index (Only )?Scan|Bitmap Index/);

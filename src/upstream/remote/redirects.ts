@@ -65,5 +65,5 @@ function refused(url: string, what: string): GatehouseError {
 
 async function drop(body: AsyncIterable<Buffer>): Promise<void> {
   // Leaving the loop closes the connection.
-  for await (const _chunk of body) break;
+  for await (const _ of body) break;
 }

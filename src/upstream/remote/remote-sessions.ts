@@ -56,33 +56,13 @@ export function createRemoteSessions(
     versions.forget(wanted);
     if (error.status === 401) report(wanted.connector, 'refused');
   };
-  const servedBy = ({
-    connector,
-    url: _url,
-    key: _key,
-    place: _place,
-    isRoutine: _routine,
-    ...rest
-  }: Wanted): Served => ({
-    ...rest,
-    onToolsChanged: () => report(connector, 'tools'),
-  });
+  const servedBy = (wanted: Wanted): Served => servedFor(wanted, () => report(wanted.connector, 'tools'));
   const ways = { calls, standing, redirects: createRedirects(clock) };
   const open = createOpener(ways, { versions, end });
   const idle = createIdleSessions(end);
   const toolWatch = createToolWatch<Wanted>({
     open(wanted, signal) {
-      const { connector, url, key, place, headers, timeoutMs, allowSandbox } = wanted;
-      const silent = {
-        connector,
-        url,
-        key,
-        place,
-        headers,
-        timeoutMs,
-        signal,
-        ...(allowSandbox === undefined ? {} : { allowSandbox }),
-      };
+      const silent = watchedBy(wanted, signal);
       return open(silent, { ...servedBy(silent), watches: true });
     },
     end,
@@ -148,6 +128,28 @@ export function createRemoteSessions(
       await Promise.allSettled(opening);
       await Promise.all(closing);
     },
+  };
+}
+
+function servedFor(wanted: Wanted, onToolsChanged: () => void): Served {
+  const { connector: _connector, url: _url, key: _key, place: _place, isRoutine: _routine, ...rest } = wanted;
+  return { ...rest, onToolsChanged };
+}
+
+/** Returns what a standing stream needs of the call that uses the server: nothing that answers the call's client. */
+function watchedBy(
+  { connector, url, key, place, headers, timeoutMs, allowSandbox }: Wanted,
+  signal: AbortSignal,
+): Wanted {
+  return {
+    connector,
+    url,
+    key,
+    place,
+    headers,
+    timeoutMs,
+    signal,
+    ...(allowSandbox === undefined ? {} : { allowSandbox }),
   };
 }
 
