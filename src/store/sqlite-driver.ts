@@ -129,12 +129,8 @@ export function createSqliteDriver(
       spare.push(turn);
     },
     async destroy() {
-      try {
-        statistics.close();
-        await syncs.close();
-      } finally {
-        sqlite.close();
-      }
+      statistics.close();
+      await syncs.close().finally(() => sqlite.close());
     },
   };
 }
