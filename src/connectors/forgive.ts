@@ -157,8 +157,7 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
   switch (type ?? (properties === undefined ? undefined : 'object')) {
     case 'object':
     case 'array': {
-      const parsed =
-        jsonIn(text) ?? (isFileSchema(properties) && isBase64(text) ? { base64: text } : undefined);
+      const parsed = jsonIn(text);
       return takes({ type: type ?? 'object' }, parsed ?? null) ? parsed : undefined;
     }
     case 'integer':
@@ -176,17 +175,6 @@ function meantBy({ type, properties, ...schema }: JsonSchema, text: string): Jso
     default:
       return undefined;
   }
-}
-
-/** Returns whether an object is a file, whose content a text in base64 means. */
-function isFileSchema(properties: unknown): boolean {
-  const { fileId, base64 } = asSchema(properties);
-  return fileId !== undefined && base64 !== undefined;
-}
-
-/** Returns whether a text is base64 and no name of a file. */
-function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
 function jsonIn(text: string): Json | undefined {

@@ -39,6 +39,8 @@ const newest = async (more = '') => {
 };
 
 test('a call over REST that a refused account stops names the account', async () => {
+  // The refused call is written later than its answer.
+  await app.service.context.executions.flush();
   const used = await app.service.call('GET', `/users/${app.userId}/credentials/${credentialId}`, {
     headers: { 'x-svc-userid': app.userId },
   });

@@ -109,7 +109,8 @@ test('a write that reached nothing says that it may run again, and runs', async 
 });
 
 test('a 5xx of a read says to try again, and the read runs again', async () => {
-  const read = { connectorId: 'shop', actionId: 'list_offset', parameters: {} };
+  const { credentialId } = shop;
+  const read = { connectorId: 'shop', actionId: 'list_offset', parameters: {}, credentialId };
   shop.party.answer = () => ({ status: 500 });
   const failed = await tool('execute_action_svc', read);
   expect(failed['error']).toMatchObject({ next: expect.stringContaining('Try again in a moment') });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY } from '../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { openApp, type TestedApp } from '../sources/app.ts';
 
 let app: TestedApp;
@@ -39,9 +39,11 @@ test('a record that does not fit is an error when it is read alone', async () =>
 
 test('a deleted record that the app still returns is reported as deleted', async () => {
   const { clock, order } = app;
+  app.orders = [order('o1'), order('o2')];
+  // The first poll publishes records of the seconds before it.
+  clock.advance(MINUTE);
   const connectionId = await app.connect('numbered');
   await app.subscribe(connectionId);
-  app.orders = [order('o1'), order('o2')];
   await app.poll(connectionId);
   await app.look('jobs');
   const id = (await read(connectionId)).text('data.0.id');
