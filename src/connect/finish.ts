@@ -165,7 +165,7 @@ async function outcomeOf(
       state: callback.query.get('state') ?? '',
       callback: callback.query,
     });
-    context.signInClients.signedIn(key);
+    context.signInClients.noteKnown(key);
     return await connectOrAsk(context, consent, tokens);
   } catch (error) {
     const isNew =

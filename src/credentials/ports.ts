@@ -19,8 +19,8 @@ export interface CredentialEvents {
 export interface SignInClients {
   /** Registers the client of a connector again where its OAuth server does not know it any more. Never rejects. */
   beforeSignIn(key: ConnectorIn): Promise<void>;
-  /** Notes that a sign-in worked, so that the client is known. */
-  signedIn(key: ConnectorIn): void;
+  /** Notes a registration or a sign-in that worked, so that the next sign-in does not check the client. */
+  noteKnown(key: ConnectorIn): void;
   /**
    * Registers the client again after a refusal of this one. Returns whether there is another client now. Never
    * rejects.

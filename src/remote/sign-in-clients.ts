@@ -53,7 +53,7 @@ export function createSignInClients(clock: Clock): OwnClients {
       known.delete(name);
       if (!isKnown) await once(key);
     },
-    signedIn: (key) => void known.set(nameOf(key), true),
+    noteKnown: (key) => void known.set(nameOf(key), true),
     refused: (key, clientId) => once(key, clientId),
   };
 }

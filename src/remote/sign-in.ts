@@ -158,13 +158,15 @@ function ownFacts({ clientId, secretEndsAt }: RegisteredClient) {
   return { clientId, ...(secretEndsAt === undefined ? {} : { secretEndsAt }) };
 }
 
-/** Stores the client of Gatehouse at the OAuth server, once the connector exists. */
+/** Stores the client that Gatehouse has just registered at the OAuth server, once the connector exists. */
 export async function saveClient(
   context: Context,
   key: ConnectorKey,
   client: RegisteredClient | undefined,
 ): Promise<void> {
-  if (client) await saveOAuthApp(context, key, client);
+  if (!client) return;
+  await saveOAuthApp(context, key, client);
+  context.signInClients.noteKnown(key);
 }
 
 /** Returns the addresses that the sign-in of a connector uses. */
