@@ -21,6 +21,8 @@ export interface SignInClients {
   beforeSignIn(key: ConnectorIn): Promise<void>;
   /** Notes a registration or a sign-in that worked, so that the next sign-in does not check the client. */
   noteKnown(key: ConnectorIn): void;
+  /** Returns whether the client worked in the last minutes, and no sign-in has begun since. */
+  isKnown(key: ConnectorIn): boolean;
   /**
    * Registers the client again after a refusal of this one. Returns whether there is another client now. Never
    * rejects.

@@ -54,6 +54,7 @@ export function createSignInClients(clock: Clock): OwnClients {
       if (!isKnown) await once(key);
     },
     noteKnown: (key) => void known.set(nameOf(key), true),
+    isKnown: (key) => known.has(nameOf(key)),
     refused: (key, clientId) => once(key, clientId),
   };
 }

@@ -84,6 +84,7 @@ async function needsClient(
   if (client && client.clientId !== app.clientId) return false;
   if (refused !== undefined) return true;
   if (client?.secretEndsAt !== undefined && client.secretEndsAt - DAY <= context.clock.now()) return true;
+  if (context.signInClients.isKnown(key)) return false;
   const { isClientRefused } = await import('../upstream/remote/client-check.ts');
   const { redirectUri } = ownAddresses(context, key.connectorId);
   const { clientId, clientSecret } = app;
