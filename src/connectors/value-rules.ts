@@ -14,9 +14,12 @@ const BOUNDS = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** Returns the types of a schema; undefined where it takes every type. */
+const TYPES = new Set(['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']);
+
+/** Returns the types of a schema; undefined where it takes every type, or names one that does not exist. */
 export function typesOf({ type }: JsonSchema): string[] | undefined {
-  return type === undefined ? undefined : [type].flat().map(String);
+  const types = type === undefined ? [] : [type].flat().map(String);
+  return types.length > 0 && types.every((one) => TYPES.has(one)) ? types : undefined;
 }
 
 /** Returns the types that both lists take. A whole number is a number. */

@@ -95,10 +95,20 @@ function memberOfBody(context: Import, { type, encoding }: Source, member: BodyM
 
 /** Returns whether a member of a JSON body is a content in base64: `format: byte`, or `contentEncoding` of OpenAPI 3.1. */
 function isBytesAsText(documents: Documents, node: Node): boolean {
-  const { value } = documents.follow(node);
+  const value = followed(documents, node);
   if (!isRecord(value) || value['enum'] !== undefined || value['const'] !== undefined) return false;
   const { type, format, contentEncoding } = value;
   return type === 'string' && (format === 'byte' || contentEncoding === 'base64');
+}
+
+/** Returns what a reference leads to; undefined where it leads nowhere, which readers of the schema report. */
+function followed(documents: Documents, node: Node): unknown {
+  try {
+    return documents.follow(node).value;
+  } catch (error) {
+    if (error instanceof LeftOut) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the parameter of a file, or of a list of files. A media type with `*` leaves the file its own. */

@@ -46,5 +46,6 @@ function withoutValue({ path }: Missing, places: ReadonlyMap<string, string>): G
   return new GatehouseError(
     'expression_failed',
     `The expression "=${shown}" gave no value for ${path.join('.')}, which is required.`,
+    { details: { faults: [{ field: path.join('.'), rule: 'is required' }] } },
   );
 }

@@ -31,13 +31,11 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     parameters: { to: 'ada@example.com', text },
   });
   const codeOf = (answer: RpcAnswer) => answer.at('result.structuredContent.error.code') ?? 'ran';
-  /** Counts the messages of a text. Each process has its own sandbox. */
+  /** Counts the messages of a text. All processes share the sandbox. */
   const sentTimes = async (text: string) => {
     const list = { connectorId: 'sandbox', actionId: 'list_messages', credentialId: one.credentialId };
-    const listed = await Promise.all(services.map((at) => execute(list, { at })));
-    return listed
-      .map(({ body }) => JSON.stringify(body).split(`"text":"${text}"`).length - 1)
-      .reduce((a, b) => a + b);
+    const { body } = await execute(list, { at: services[1] });
+    return JSON.stringify(body).split(`"text":"${text}"`).length - 1;
   };
 
   test('is held for ten minutes, in every process', async () => {

@@ -195,6 +195,8 @@ test.each(STORE_KINDS)(
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
     app.orders = [app.order('o1'), app.order('o2')];
+    // The first poll publishes records of the seconds before it.
+    app.clock.advance(MINUTE);
     await app.subscribe(connectionId);
     await app.look();
     const reading = app.hold('/orders');
@@ -218,6 +220,8 @@ test('an inventory waits until the previous account is pruned', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('numbered');
   app.orders = [app.order('o1'), app.order('o2')];
+  // The first poll publishes records of the seconds before it.
+  app.clock.advance(MINUTE);
   await app.subscribe(connectionId);
   await app.look();
   await app.look('jobs');

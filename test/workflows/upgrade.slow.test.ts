@@ -197,9 +197,13 @@ const field = fc
     },
     { requiredKeys: ['type'] },
   )
+  // A field whose values have another type is refused.
+  .map(({ enum: values, ...rest }) =>
+    values && rest.type.includes('string') ? { ...rest, enum: values } : rest,
+  )
   // A default that violates its own field would fail the installation.
   .map(({ default: value, ...rest }) =>
-    rest.type === 'string' && !rest.format && !rest.enum && value ? { ...rest, default: value } : rest,
+    rest.type === 'string' && !rest.format && !('enum' in rest) && value ? { ...rest, default: value } : rest,
   );
 const names = ['alpha', 'beta', 'gamma'];
 const schema = fc

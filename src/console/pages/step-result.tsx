@@ -66,7 +66,8 @@ export function StepResult({
 
 /** The schema of the input, with the description of each field that an error names. */
 function SchemaHelp({ error, action }: { error: unknown; action: ActionRecord }) {
-  if (!isObject(error) || error['code'] !== 'invalid_request') return null;
+  const fields = isObject(error) ? fieldsIn(error['details']) : [];
+  if (fields.length === 0) return null;
   const { properties = {} } = action.inputSchema;
   return (
     <Stack gap={4}>
@@ -74,7 +75,7 @@ function SchemaHelp({ error, action }: { error: unknown; action: ActionRecord })
         The schema of {action.name} says
       </Text>
       <ul className="notes">
-        {fieldsIn(error['details']).map((field) => (
+        {fields.map((field) => (
           <li key={field}>
             <span className="mono">{field}</span>: {inWords(properties[field.split('.')[0] ?? ''])}
           </li>

@@ -125,8 +125,13 @@ export function valueDifferences(
   own: Sent,
   { enum: values, max }: Field,
 ): Difference[] {
-  const strange = values ? own.enum.filter((one) => one !== null && one !== '' && !values.includes(one)) : [];
-  const free = (values ?? []).filter((one) => !own.enum.includes(one)).map(String);
+  // Values of YAML without quotes may have another type than their schema. The types are compared elsewhere.
+  const named = new Set(values?.map(String));
+  const ours = new Set(own.enum.map(String));
+  const strange = values
+    ? own.enum.filter((one) => one !== null && one !== '' && !named.has(String(one)))
+    : [];
+  const free = [...named].filter((one) => !ours.has(one));
   const over = max !== undefined && own.max !== undefined && own.max > max;
   return [
     ...strange.map((one) => ({
