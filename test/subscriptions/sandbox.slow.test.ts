@@ -195,7 +195,7 @@ test('a webhook counts once, when its signature and its address are right', asyn
   expect((await send(path, event)).status).toBe(200);
   expect((await send(path, event)).status).toBe(200);
   expect((await send(path, '{"id":"evt_2","topic":"something.else"}')).status).toBe(200);
-  expect((await send(path, 'not json')).status).toBe(200);
+  expect((await send(path, 'not json')).status).toBe(400);
   await run.receiver.arrived(1);
   await until(async () => (await unread(run)) === 0);
   expect(bodies(run)).toEqual([expect.objectContaining({ remoteId: 'cus_new' })]);

@@ -143,7 +143,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
   test('wrong input fails with the field, and a retry runs the same step alone', async () => {
     const definition = manual([message('send', '=trigger.input.none'), { stepId: 'after', map: '1' }]);
     const run = await tested(definition, { stepId: 'send' });
-    expect(run.at('steps.0.error')).toMatchObject({ code: 'invalid_request' });
+    expect(run.at('steps.0.error')).toMatchObject({ code: 'expression_failed' });
     expect(JSON.stringify(run.at('steps.0.error.details.faults'))).toContain('text');
     await service.call('POST', `/workflows/${workflowId}/runs/${run.text('runId')}/retry`);
     const retried = await service.ended(workflowId, run.text('runId'));

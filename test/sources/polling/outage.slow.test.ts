@@ -13,6 +13,8 @@ async function openDepot() {
   const { clock } = app;
   const add = (id: string) => app.orders.push(app.order(id));
   for (const id of ['a', 'b', 'c', 'd']) add(id);
+  // The first poll publishes records of the seconds before it.
+  clock.advance(MINUTE);
   const connectionId = await app.connect('finding');
   await app.subscribe(connectionId);
   await app.look();
