@@ -95,9 +95,7 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
       ]),
       allowedHosts: [host],
     });
-    const missing = await runOf(
-      manual([{ ...entry, input: { n: '=trigger.input.none' }, onError: { retry: 3 } }]),
-    );
+    const missing = await runOf(manual([{ ...entry, input: { n: '="no number"' }, onError: { retry: 3 } }]));
     expect(missing.run.at('error.code')).toBe('invalid_request');
     const broken = await runOf(get({ headers: { 'X-Note': '=trigger.input.note' } }), { note: 'a\r\nb: c' });
     expect(broken.run.at('error.code')).toBe('invalid_request');
