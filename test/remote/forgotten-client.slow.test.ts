@@ -46,18 +46,21 @@ const add = () => service.call('POST', '/api/connectors', { body: mcp() });
 const registrations = () => issuer.asked.filter(({ path }) => path === '/register').length;
 const clientId = async () =>
   (await service.call('GET', `/api/connectors/${connectorId}/oauth-app`)).text('clientId');
+const accountsOf = async () => {
+  const path = `/users/${userId}/credentials?connectorId=${connectorId}`;
+  const listed = await service.call('GET', path, { headers: { 'x-svc-userid': userId } });
+  const accounts = [listed.at('data')].flat().map(asObject);
+  return accounts.toSorted((a, b) => (String(a['createdAt']) < String(b['createdAt']) ? 1 : -1));
+};
 /** Runs an action with the newest account, because each sign-in makes another one. */
 const run = async () => {
-  const listed = await service.call('GET', `/users/${userId}/credentials?connectorId=${connectorId}`);
-  const accounts = [listed.at('data')].flat().map(asObject);
-  const newest = accounts.toSorted((a, b) => (String(a['createdAt']) < String(b['createdAt']) ? 1 : -1))[0];
+  const [newest] = await accountsOf();
   return service.call('POST', `/connectors/${connectorId}/actions/echo/execute`, {
     headers: { 'x-svc-userid': userId },
     body: { input: {}, ...(newest ? { credentialId: newest['credentialId'] } : {}) },
   });
 };
-const account = async () =>
-  (await service.call('GET', `/users/${userId}/credentials?connectorId=${connectorId}`)).at('data.0');
+const account = async () => (await accountsOf())[0];
 /** Signs the user in as a browser does. Returns the client that the person saw, and where the person arrived. */
 async function signIn(): Promise<{ client: string | null; end: string }> {
   const wish = { body: { connectors: [connectorId] } };
