@@ -167,10 +167,9 @@ test('sign-ins at once register a forgotten client once', async () => {
   await add();
   clock.advance(HOUR);
   issuer.clients.clear();
-  const before = registrations();
   const seen = await Promise.all([signIn(), signIn(), signIn()]);
-  expect(registrations()).toBe(before + 1);
-  expect(new Set(seen.map(({ client }) => client)).size).toBe(1);
+  // Each registration would make another client, and other connectors of this file register too.
+  expect(new Set(seen.map(({ client }) => client))).toEqual(new Set([await clientId()]));
 });
 
 test('an OAuth app of the operator is never replaced', async () => {
