@@ -170,7 +170,10 @@ function judged(value: unknown, how: { isOld: boolean; resolve: (ref: string) =>
     if (name === 'format' && typeof member === 'string' && !KNOWN.has(member)) continue;
     if (name !== 'nullable' || isObject(member)) copy[name] = judged(member, how);
   }
-  const { properties, required, type } = copy;
+  const { properties, required, type, enum: values } = copy;
+  // YAML without quotes makes numbers of texts. Such a list would take no value.
+  if (type === 'string' && Array.isArray(values) && values.every((one) => typeof one === 'number'))
+    copy['enum'] = values.map(String);
   if (Array.isArray(required) && isObject(properties))
     copy['required'] = required.filter((name) => !isReadOnly(Object(value['properties'])[String(name)], how));
   if (how.isOld) {
