@@ -12,8 +12,11 @@ export const SENT: SizeLimits = { members: 200_000, characters: 4 * 1024 * 1024 
 export const WHOLE_API: SizeLimits = { members: 5_000_000, characters: 64 * 1024 * 1024 };
 
 const MAX_DEPTH = 64;
-/** The most actions of a file that a caller sends. The check of one takes about a millisecond. */
-const MAX_SENT_ACTIONS = 2000;
+/**
+ * The most actions of a file that a caller sends: the tools of a remote MCP server, and the action that lists them. The
+ * check of one takes about a millisecond.
+ */
+const MAX_SENT_ACTIONS = 2001;
 
 /** Returns the rule that too many actions break. */
 export function actionsRule(value: unknown): string | undefined {

@@ -141,12 +141,4 @@ describe('null in a choice of objects', () => {
   ])('stays where %s', (_, branches, who) => {
     expect(readWith(branches, who)).toEqual({ input: { who }, corrections: [] });
   });
-
-  test('a text in base64 means the content of a file', () => {
-    const file = { type: 'object', properties: { fileId: text, base64: text }, additionalProperties: false };
-    const given = (content: string) =>
-      forgiven({ type: 'object', properties: { content: file } }, { content }).input['content'];
-    expect(given('SGVsbG8=')).toEqual({ base64: 'SGVsbG8=' });
-    expect(given('file_4mTq8Zc1VbN6xKp2RwLd7F')).toBe('file_4mTq8Zc1VbN6xKp2RwLd7F');
-  });
 });

