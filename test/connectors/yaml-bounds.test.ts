@@ -44,8 +44,8 @@ describe('a YAML text', () => {
   });
 });
 
-test('a definition of 2,001 actions is refused', () => {
-  const actions = lines(2001, (at) => `  get_${at}: { description: Reads it., request: GET /${at} }`);
+test('a definition of 2,002 actions is refused', () => {
+  const actions = lines(2002, (at) => `  get_${at}: { description: Reads it., request: GET /${at} }`);
   const { faults } = readDefinition(
     { kind: 'definition', source: `id: many\nactions:\n${actions}`, overlay: undefined },
     'definition',
