@@ -4,6 +4,7 @@ import { inUtf8 } from '../../lib/body-text.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
+import { assertJsonBounds } from '../../lib/json-bounds.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readEvents, readMessages } from './server-messages.ts';
@@ -32,7 +33,7 @@ const OTHER_VERSION = -32_022;
 const BODILESS = new Set([204, 205, 304]);
 
 /** The settings and callbacks that each request takes from the running call. */
-export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox'> {
+export interface Under extends Pick<OutboundRequest, 'timeoutMs' | 'allowSandbox' | 'place'> {
   /** Headers of the call: its credential, those of the file, its trace. Lower-case names. */
   headers: Record<string, string>;
   /** Whether the session finds the version of the server. An older one may answer anything to that. */
@@ -92,7 +93,7 @@ export interface Ways {
  */
 export function remoteFetch({ calls, standing, redirects }: Ways, under: () => Under): FetchLike {
   return async (url, init = {}) => {
-    const { timeoutMs, allowSandbox, headers: own, isOpening, streamEnded, failed, followed } = under();
+    const { timeoutMs, allowSandbox, place, headers: own, isOpening, streamEnded, failed, followed } = under();
     const method = init.method ?? 'GET';
     const headers: Record<string, string> = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
     const isStateless = (headers['mcp-protocol-version'] ?? '') >= STATELESS;
@@ -105,6 +106,7 @@ export function remoteFetch({ calls, standing, redirects }: Ways, under: () => U
       ...(init.signal ? { signal: init.signal } : {}),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
+      ...(place === undefined ? {} : { place }),
       maxBytes: MAX_ANSWER_BYTES,
       ...(isListening ? STANDING : {}),
     };
@@ -263,6 +265,7 @@ const rpcAnswer = z.union([
 
 function parsed(text: string): unknown {
   try {
+    assertJsonBounds(text, { free: true });
     return JSON.parse(text);
   } catch {
     return undefined;

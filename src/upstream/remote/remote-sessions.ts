@@ -18,7 +18,7 @@ export interface Wanted extends Omit<Served, 'onToolsChanged'> {
   /** Calls with the same key may use a session one after the other. Undefined: only this call uses the session. */
   key: string | undefined;
   /** The connector, the address and the credential, whose changes of tools one stream reports. */
-  place: string;
+  account: string;
   /** Whether Gatehouse itself reads the tools, as every few minutes. Such a read is no use of the server. */
   isRoutine?: boolean | undefined;
 }
@@ -132,20 +132,20 @@ export function createRemoteSessions(
 }
 
 function servedFor(wanted: Wanted, onToolsChanged: () => void): Served {
-  const { connector: _connector, url: _url, key: _key, place: _place, isRoutine: _routine, ...rest } = wanted;
+  const { connector: _connector, url: _url, key: _key, account: _account, isRoutine: _routine, ...rest } = wanted;
   return { ...rest, onToolsChanged };
 }
 
 /** Returns what a standing stream needs of the call that uses the server: nothing that answers the call's client. */
 function watchedBy(
-  { connector, url, key, place, headers, timeoutMs, allowSandbox }: Wanted,
+  { connector, url, key, account, headers, timeoutMs, allowSandbox }: Wanted,
   signal: AbortSignal,
 ): Wanted {
   return {
     connector,
     url,
     key,
-    place,
+    account,
     headers,
     timeoutMs,
     signal,

@@ -44,7 +44,8 @@ export async function sendRemote(
   timeoutMs: number,
 ): Promise<UpstreamAnswer> {
   const endpoint = await buildEndpoint(call, context.clock.now());
-  const wanted = wantedFor(call, endpoint, timeoutMs);
+  using place = context.throttle.place(call);
+  const wanted: Wanted = { ...wantedFor(call, endpoint, timeoutMs), place };
   try {
     const endsAt = context.clock.now() + timeoutMs;
     const isOver = () => context.clock.now() >= endsAt;
@@ -81,7 +82,7 @@ function wantedFor(call: UpstreamCall, endpoint: Endpoint, timeoutMs: number): W
   return {
     connector,
     url: endpoint.url,
-    place: [
+    account: [
       connector.environments.join(),
       connector.connectorId,
       endpoint.url,

@@ -40,7 +40,7 @@ const jsonSchemaValidator: NonNullable<ClientOptions['jsonSchemaValidator']> = {
 };
 
 /** The call that uses a session now. */
-export interface Served extends Pick<Under, 'headers' | 'allowSandbox'>, Notices {
+export interface Served extends Pick<Under, 'headers' | 'allowSandbox' | 'place'>, Notices {
   timeoutMs: number;
   /** Called when the server reports that its tools changed. */
   onToolsChanged: () => void;
@@ -365,7 +365,7 @@ export class RemoteSession {
   }
 
   #under(): Under {
-    const { headers, allowSandbox, timeoutMs, onQuestion, followed, watches } = this.#served;
+    const { headers, allowSandbox, place, timeoutMs, onQuestion, followed, watches } = this.#served;
     // The stream belongs to the request that runs now. Opening takes several requests, so an end says nothing then.
     const broken = this.#isOpening ? undefined : this.#broken;
     const answered = this.#answered;
@@ -373,6 +373,7 @@ export class RemoteSession {
       headers,
       timeoutMs: this.#isClosing ? CLOSE_MS : onQuestion ? PATIENCE_MS : timeoutMs,
       ...(allowSandbox === undefined ? {} : { allowSandbox }),
+      ...(place === undefined ? {} : { place }),
       isOpening: this.#isOpening,
       followed: (followed || watches) && !this.#isClosing ? this.#standing : undefined,
       streamEnded: () => {

@@ -31,12 +31,12 @@ interface Watch<W> {
 }
 
 /** The server and account of a call. */
-interface Place {
-  /** Names the connector in its environment. */
-  place: string;
+interface Account {
+  /** Names the connector in its environment, the address and the credential. */
+  account: string;
 }
 
-export function createToolWatch<W extends Place>({ open, end }: Openings<W>): ToolWatch<W> {
+export function createToolWatch<W extends Account>({ open, end }: Openings<W>): ToolWatch<W> {
   const watches = new Map<string, Watch<W>>();
   const running = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -59,7 +59,7 @@ export function createToolWatch<W extends Place>({ open, end }: Openings<W>): To
       if (session) end(session);
     }
   };
-  const keep = async (place: string, watch: Watch<W>): Promise<void> => {
+  const keep = async (account: string, watch: Watch<W>): Promise<void> => {
     const pause = (ms: number) => sleep(ms, undefined, { signal: closing.signal, ref: false });
     try {
       let pauseMs = FIRST_PAUSE_MS;
@@ -75,19 +75,19 @@ export function createToolWatch<W extends Place>({ open, end }: Openings<W>): To
     } catch (error) {
       if (!closing.signal.aborted) throw error;
     } finally {
-      watches.delete(place);
+      watches.delete(account);
     }
   };
   return {
     used(wanted) {
-      const { place } = wanted;
-      const known = watches.get(place);
+      const { account } = wanted;
+      const known = watches.get(account);
       // The newest headers count, because tokens are renewed.
       if (known) Object.assign(known, { wanted, usedAt: performance.now() });
       if (known || watches.size >= MAX_WATCHES || closing.signal.aborted) return;
       const watch = { wanted, usedAt: performance.now() };
-      watches.set(place, watch);
-      const kept = keep(place, watch);
+      watches.set(account, watch);
+      const kept = keep(account, watch);
       running.add(kept);
       void kept.finally(() => running.delete(kept));
     },
