@@ -27,6 +27,8 @@ const transform = { target: 'node22.19' };
 const output = {
   dir: 'dist',
   format: 'esm',
+  // The same names in each release: a process finds the code that it has loaded, also after an update has replaced the files.
+  chunkFileNames: '[name].js',
   sourcemap: true,
   sourcemapExcludeSources: true,
   // A text beyond Latin-1 costs two bytes a character for as long as the process lives.
@@ -57,6 +59,7 @@ const service = defineConfig({
       'src/upstream/expression-process.ts',
       'src/custom/build-process.ts',
       'src/programs/program-process.ts',
+      'src/runtime/probe-thread.ts',
     ]),
   ],
   output: { ...output, cleanDir: true, codeSplitting: { groups: startChunks() } },

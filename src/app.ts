@@ -1,15 +1,18 @@
-import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { OpenContext } from './context.ts';
+import { ConfigError } from './config.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
-import { answerError } from './lib/errors.ts';
+import { answerError, thrownMessage } from './lib/errors.ts';
+import { loadLazy } from './load-lazy.ts';
 import { loadOnce } from './lib/memo.ts';
-import { takeConnectionsInTurn, turnOf } from './lib/request-turns.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
+import type { ProbePort } from './runtime/probe-port.ts';
+import { notReady } from './runtime/readiness.ts';
 
 const SWEEP_MS = 50;
 /** Connections that may wait to be accepted. The system drops further ones, and their clients try again after a second. */
@@ -18,6 +21,8 @@ const BACKLOG = 4096;
 const LOOPS_AFTER_MS = 100;
 /** Delay of a call that prepares the process for its clients; see warm-up.ts. */
 const WARM_UP_AFTER_MS = 1000;
+/** Delay of loading further code, because the first answers come before. */
+const LOAD_AFTER_MS = 5000;
 /** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
 
@@ -25,16 +30,13 @@ const REPORT_AFTER_MS = 30_000;
 export interface App {
   readonly server: Server;
   readonly port: number;
+  /** The port of GATEHOUSE_PROBE_PORT. */
+  readonly probePort: number | undefined;
   /**
    * Stops accepting, lets running requests finish (at most 20 s), then closes what listen() opened. The context stays
    * open.
    */
   close(): Promise<void>;
-}
-
-/** Notes when it arrived, because it may wait for its turn. */
-class TimedRequest extends IncomingMessage {
-  readonly arrivedAt = performance.now();
 }
 
 /**
@@ -46,17 +48,10 @@ export async function listen(context: OpenContext): Promise<App> {
   const mcp = await createMcpHandler(context);
   const rest = restOf(context, mcp);
 
-  const serve: RequestListener = (req, res) => {
+  const server = createServer((req, res) => {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
     else rest(req, res);
-  };
-  const turns = context.requestTurns;
-  const server = createServer({ IncomingMessage: TimedRequest }, (req, res) => {
-    const turn = turnOf(req, { turns, trustedProxies: config.trustedProxies });
-    if (turn) void turn.then(() => serve(req, res));
-    else serve(req, res);
   });
-  takeConnectionsInTurn(server, turns);
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
     connections.add(socket);
@@ -74,6 +69,11 @@ export async function listen(context: OpenContext): Promise<App> {
     await mcp.close();
     throw error;
   }
+  const probes = await openProbes(context).catch(async (error: unknown) => {
+    server.close();
+    await mcp.close();
+    throw error;
+  });
   const { address, port } = addressOf(server);
   if (config.publicUrl === undefined) {
     const host = urlHost(config.host);
@@ -92,6 +92,7 @@ export async function listen(context: OpenContext): Promise<App> {
   }, LOOPS_AFTER_MS);
   const later = [
     afterStart(context, { delayMs: WARM_UP_AFTER_MS, what: 'warm-up' }, mcp.warmUp),
+    afterStart(context, { delayMs: LOAD_AFTER_MS, what: 'load of further code' }, loadLazy),
     afterStart(context, { delayMs: REPORT_AFTER_MS, what: 'comparison of definitions' }, () =>
       reportChanges(context),
     ),
@@ -99,6 +100,7 @@ export async function listen(context: OpenContext): Promise<App> {
   return {
     server,
     port,
+    probePort: probes?.port,
     async close() {
       context.stopping = true;
       clearTimeout(loops);
@@ -115,8 +117,23 @@ export async function listen(context: OpenContext): Promise<App> {
         context.dispatcher.close(),
       ]);
       await mcp.close();
+      await probes?.close();
     },
   };
+}
+
+/** Opens the port of probes, where there is one. It reports until the end of a stop that the process is stopping. */
+async function openProbes(context: OpenContext): Promise<ProbePort | undefined> {
+  const { host, probePort } = context.config;
+  if (probePort === undefined) return undefined;
+  const { openProbePort } = await import('./runtime/probe-port.ts');
+  const probes = await openProbePort({ host, port: probePort }, () => notReady(context)).catch(
+    (cause: unknown) => {
+      throw new ConfigError([`GATEHOUSE_PROBE_PORT cannot be used: ${thrownMessage(cause)}`]);
+    },
+  );
+  context.readiness.watch();
+  return probes;
 }
 
 /** Does work of the background some time after the start. */
@@ -171,7 +188,6 @@ function addressOf(server: Server): AddressInfo {
 }
 
 async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
-  // Connections that node:http does not have yet are among them.
   const force = setTimeout(() => {
     for (const socket of connections) socket.destroy();
   }, DRAIN_MS);

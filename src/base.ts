@@ -4,7 +4,6 @@ import type { Catalog } from './connectors/catalog.ts';
 import type { KeyRing } from './crypto/key-ring.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Outbound } from './lib/outbound.ts';
-import type { ShortTurns } from './lib/short-turns.ts';
 import type { Logger } from './log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Store } from './store/open-database.ts';
@@ -32,8 +31,6 @@ export interface Base {
   readonly catalog: Catalog;
   readonly outbound: Outbound;
   readonly intervals: Intervals;
-  /** The turns in which requests begin. */
-  readonly requestTurns: ShortTurns;
   /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
 }

@@ -75,6 +75,8 @@ export function readConfig(env: Environment = process.env) {
   const config = {
     host,
     port: readOr('PORT', (text) => integer(text, 0, 65_535)),
+    /** The port of /health and /ready alone. */
+    probePort: read('GATEHOUSE_PROBE_PORT', (text) => integer(text, 0, 65_535), undefined),
     /**
      * Base of the URLs that Gatehouse hands out, without trailing slash. Undefined means `http://<host>:<port in use>`.
      */

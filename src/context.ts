@@ -29,7 +29,6 @@ import { unlockStore } from './identity/unlock.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
-import { createShortTurns } from './lib/short-turns.ts';
 import type { Logger } from './log.ts';
 import type { Context as McpContext } from './mcp/context.ts';
 import { createStoredValues } from './runtime/stored-values.ts';
@@ -111,7 +110,6 @@ export async function openContext(
     );
     const audit = createAuditLog({ db, clock, log, hashKey, anchorFile: anchorFile(config, hashKey) });
     const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
-    const requestTurns = createShortTurns();
     let listings: Listings | undefined;
     const expressions = createBoundedExpressions({ program: programs?.expressions });
     const custom = await openCustomConnectors(
@@ -132,7 +130,6 @@ export async function openContext(
       builds: custom.builds,
       outbound,
       intervals,
-      requestTurns,
       throttle: createThrottle(clock),
       remoteSessions: createRemoteSessions(outbound, toStreams, clock),
       remoteServers: createRemoteServers(clock),
@@ -158,7 +155,7 @@ export async function openContext(
       sources: createSources(),
       pollCommits: createPollCommits({ store, dispatcher }),
       expressions,
-      programs: createPrograms({ program: programs?.programs, quiet: requestTurns.quiet }),
+      programs: createPrograms({ program: programs?.programs }),
       runs: createRuns(),
       originsOf: async (environment: Environment) => (await readSettings(db, environment)).origins,
       metricsPage,

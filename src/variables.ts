@@ -18,6 +18,11 @@ export const VARIABLES = {
     default: '127.0.0.1',
   },
   PORT: { group: 'Address', meaning: 'Port to listen on. `0` takes any free port.', default: '3000' },
+  GATEHOUSE_PROBE_PORT: {
+    group: 'Address',
+    meaning:
+      'Port that answers `/health` and `/ready` alone, from a thread of its own, so that many requests do not delay them. Default: none; `PORT` answers both.',
+  },
   GATEHOUSE_PUBLIC_URL: {
     group: 'Address',
     meaning:

@@ -1,7 +1,6 @@
 import { listen } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type OpenContext } from '../context.ts';
-import { holdPackageSoon } from '../held-package.ts';
 import { createServiceLog } from '../log.ts';
 import { storeFails } from './store-fails.ts';
 import { welcome } from './welcome.ts';
@@ -26,7 +25,6 @@ async function serveUntil(stop: Promise<NodeJS.Signals>, context: OpenContext): 
   try {
     const app = await listen(context);
     try {
-      holdPackageSoon(context.log);
       await welcome(context, app.port);
       context.log.info({ signal: await stop }, 'stopping');
     } finally {

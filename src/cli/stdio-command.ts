@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { holdPackageSoon } from '../held-package.ts';
-import { createLog } from '../log.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 export type Options =
@@ -46,7 +44,6 @@ export async function stdio(options: Options): Promise<number> {
   const streams = { input: process.stdin, output: process.stdout, signal: stop.signal };
   // A client that is gone reads no more, which is a normal end and no fault.
   process.stdout.on('error', () => stop.abort());
-  holdPackageSoon(createLog('warn', process.stderr));
   try {
     if ('url' in options) {
       const { runBridge } = await import('../mcp/transport/bridge.ts');

@@ -5,7 +5,6 @@ import { isLoopback } from '../lib/addresses.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isProbe } from '../lib/request-turns.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller } from './caller.ts';
@@ -13,12 +12,6 @@ import type { Context } from './context.ts';
 import { findUser, userNotFound } from './users.ts';
 
 /* The rules that admit a request, the same for REST and MCP: its user, its page, its refusals, its log line. */
-
-/** A request that may have waited for its turn. */
-type Timed = IncomingMessage & {
-  /** When it arrived, ms of performance.now(). */
-  readonly arrivedAt?: number;
-};
 
 /** A request under way. */
 export interface Visit {
@@ -31,8 +24,8 @@ export interface Visit {
   traceId?: string | undefined;
 }
 
-export function openVisit(route: string, { arrivedAt }: Timed): Visit {
-  return { requestId: randomUUID(), startedAt: arrivedAt ?? performance.now(), route };
+export function openVisit(route: string): Visit {
+  return { requestId: randomUUID(), startedAt: performance.now(), route };
 }
 
 /** Facts that only MCP requests have. */
@@ -55,26 +48,21 @@ export function createRequestLog({ log, telemetry }: Pick<Base, 'log' | 'telemet
   };
 }
 
-/** The status of a request whose client went away, as nginx logs it. */
-const CLIENT_WENT_AWAY = 499;
+/** Routes of probes and scrapers. Their traces would only fill a collector. */
+const PROBES: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 
-/**
- * Answers a request in a span that continues the trace of its headers. Nothing is done for a client that went away before
- * its turn.
- */
+/** Answers a request in a span that continues the trace of its headers. */
 export function answerInSpan(
   { telemetry }: Pick<Base, 'telemetry'>,
   { req, res, visit }: { req: IncomingMessage; res: ServerResponse; visit: Visit },
   work: () => Promise<void>,
 ): Promise<void> {
   const { method = '' } = req;
-  // Traces of probes would only fill a collector.
-  if (isProbe(visit.route)) return work();
+  if (PROBES.has(visit.route)) return work();
   const { startedAt } = visit;
   return telemetry.span({ name: method, kind: 'server', parent: req.headers, startedAt }, async (span) => {
     visit.traceId = span.traceId;
-    if (res.destroyed) res.statusCode = CLIENT_WENT_AWAY;
-    else await work();
+    await work();
     const { statusCode: status } = res;
     span.note({
       name: `${method} ${visit.route}`,

@@ -39,24 +39,14 @@ interface Options {
   program?: URL | undefined;
   cpuSeconds?: number;
   patienceMs?: number;
-  /**
-   * Resolves when a process may start. A start holds the event loop and slows down what runs after it, so it should not begin
-   * among many requests. By default, it begins at the end of the turn.
-   */
-  quiet?: () => Promise<void>;
 }
 
 export function createPrograms(options: Options = {}): Programs {
-  const {
-    program = PROGRAM,
-    cpuSeconds = LIMITS.cpuSeconds,
-    patienceMs = PATIENCE_MS,
-    quiet = endOfTurn,
-  } = options;
+  const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds, patienceMs = PATIENCE_MS } = options;
   const workers = new Set<Worker>();
   const queue = createTurns<Waiter>();
   let closed = false;
-  /** True while a start waits for a quiet moment. */
+  /** True while a start waits for the end of its turn, because it blocks the event loop. */
   let starting = false;
   /** No process is prepared before this time, ms of performance.now(). */
   let prepareFrom = 0;
@@ -108,7 +98,7 @@ export function createPrograms(options: Options = {}): Programs {
   const startSoon = async (waiter?: Waiter): Promise<void> => {
     if (starting) return;
     starting = true;
-    await quiet();
+    await endOfTurn();
     starting = false;
     if (closed) return;
     try {

@@ -1,18 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoByText } from '../lib/memo.ts';
-import { readPackageBytes } from '../package.ts';
 
 /** The address of this process's own Node.js on Linux, also after its file was replaced. */
 const OWN_NODE = '/proc/self/exe';
 
 /** Programs whose code stays in memory after their first start: each of the build. To unpack one takes 20 ms. */
 const MAX_CODES = 3;
-const codeOf = memoByText(MAX_CODES, readPackageBytes);
+const codeOf = memoByText(MAX_CODES, (path) => readFileSync(path));
 
 interface Start {
   /** Options of Node.js. */

@@ -21,6 +21,17 @@ export interface Readiness {
   close(): void;
 }
 
+/** Returns a sentence for each reason why this process should get no requests. */
+export async function notReady({
+  readiness,
+  stopping,
+}: {
+  readiness: Pick<Readiness, 'missing'>;
+  stopping: boolean;
+}): Promise<string[]> {
+  return [...(stopping ? ['the process is stopping'] : []), ...(await readiness.missing())];
+}
+
 export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Readiness {
   const loop = watchLoop();
   let cached: { at: number; faults: Promise<string[]> } | undefined;

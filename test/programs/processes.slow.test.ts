@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/programs/program-messages.ts';
 import { createPrograms, type Programs } from '../../src/programs/program-pool.ts';
@@ -71,17 +70,6 @@ test.runIf(process.platform === 'linux')(
     expect(programProcesses()).toEqual(prepared);
   },
 );
-
-test.runIf(process.platform === 'linux')('a process starts when the service is quiet', async () => {
-  await programs.close();
-  const { promise: quiet, resolve: calm } = Promise.withResolvers<void>();
-  programs = createPrograms({ quiet: () => quiet });
-  const both = Promise.all([run('return 1'), run('return 2', { owner: 'grace' })]);
-  await endOfTurn();
-  expect(programProcesses()).toEqual([]);
-  calm();
-  expect(await both).toHaveLength(2);
-});
 
 test.runIf(process.platform === 'linux')('short programs of a user share one process', async () => {
   await programs.close();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
+import { notReady } from '../../runtime/readiness.ts';
 import { time } from '../server/shapes.ts';
 import { defineRoute } from '../server/route.ts';
 
@@ -35,8 +36,7 @@ export const readyRoute = defineRoute({
     schema: z.object({ status: z.enum(['ready', 'not_ready']), missing: z.array(z.string()) }),
   },
   async handler({ context }) {
-    const stopping = context.stopping ? ['the process is stopping'] : [];
-    const missing = [...stopping, ...(await context.readiness.missing())];
+    const missing = await notReady(context);
     const ready = missing.length === 0;
     return { status: ready ? 200 : 503, body: { status: ready ? 'ready' : 'not_ready', missing } };
   },

@@ -293,7 +293,7 @@ function sendError(
 }
 
 function visitOf(res: ServerResponse, route: string): Visit {
-  const visit = openVisit(route, res.req);
+  const visit = openVisit(route);
   res.setHeader('X-Request-Id', visit.requestId);
   return visit;
 }

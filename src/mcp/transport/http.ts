@@ -72,7 +72,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const unwatchStreams = mcpStreams.watch(() => [...sessions.listening(), ...listeners.all()].length);
   return {
     async handle(req, res) {
-      const opened = openVisit('/mcp/{serverId}', req);
+      const opened = openVisit('/mcp/{serverId}');
       const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
       await answerInSpan(context, { req, res, visit }, async () => {
         try {
