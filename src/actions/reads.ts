@@ -80,6 +80,7 @@ async function readFor(
 /**
  * Returns the records of a page, each completed by the read that `each` names. A record whose read fails stays as the
  * list gave it, with `readError`. The same holds for a read that did not start before the timeout of the list's action.
+ * Each read is a request of its own, because batch endpoints still count each read and interpret refusals in their own way.
  * @throws GatehouseError `credential_invalid`, and the error of the first read where all fail and the app did not
  * refuse it.
  */

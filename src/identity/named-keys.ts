@@ -92,7 +92,8 @@ export async function createNamedKey(
 }
 
 /**
- * Gives a named key a new secret. The earlier one stays valid for `overlapMs`.
+ * Gives a named key a new secret. The earlier one stays valid for `overlapMs`. A key has two secrets at most: another
+ * rotation would end the secret that a concurrent one has just returned.
  * @throws GatehouseError `key_not_found`, `environment_key`, `forbidden` for a key with more rights than its maker,
  * `key_rotating` when an earlier secret is still valid or another rotation came first.
  */

@@ -53,8 +53,8 @@ interface Definition {
 const SHARED = 'schemas:';
 
 /**
- * Approves the installed definitions if nothing was approved yet.
- * Every later difference is a change, including a new connector.
+ * Approves the installed definitions if nothing was approved yet, because a new installation would otherwise begin with a
+ * thousand questions. Every later difference is a change, including a new connector.
  */
 export async function ensureBaseline(context: ApprovalContext, environment: Environment): Promise<void> {
   const { db, catalog, clock } = context;

@@ -117,8 +117,9 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
 }
 
 /**
- * Returns a function with the rule against the raw call of a connector: an allowlist must name it exactly. That of the
- * environment must do so too where it restricts actions.
+ * Returns a function with the rule against the raw call of a connector: an allowlist must name it exactly, because a
+ * pattern such as `app.*` allows the actions of the connector file. That of the environment must do so too where it
+ * restricts actions.
  */
 function rawRule(
   own: Restrictions,
