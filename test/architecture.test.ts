@@ -245,6 +245,20 @@ test('only config.ts reads the environment, and only the outbound door calls fet
   expect(strays).toEqual([]);
 });
 
+/** Ways to read or replace what a dependency or Node.js keeps to itself. `_meta` is a member of MCP. */
+const PRIVATE_PARTS =
+  /(?:\.|\[['"]|\{ ?)_(?!meta\b|method\b)[A-Za-z]\w*['"]?(?: ?[:\]=(]|\b)|getOwnPropertySymbols|registerHooks|process\.binding|\.prototype\.\w+ =|removeAllListeners\('(?!data)/;
+
+test('no private member of a dependency or of Node.js is read or replaced', () => {
+  const strays = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => PRIVATE_PARTS.test(line))
+      .map((line) => `${relative(SRC, file)}: ${line.trim()}`),
+  );
+  expect(strays).toEqual([]);
+});
+
 test('the code knows no connector but the sandbox', () => {
   const shipped = readdirSync(resolve(SRC, '../data/connectors'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== 'sandbox')

@@ -19,7 +19,6 @@ import { asJson, asObject } from '../../lib/json.ts';
 import { initializeResult } from '../protocol/initialize.ts';
 import { discoverResult, VERSION_2026 } from '../protocol/mcp-2026.ts';
 import { TASK_METHODS } from '../protocol/task-extension.ts';
-import { callTool } from './call-tool.ts';
 import { cursorOf, startOf } from './cursor.ts';
 import { newestOf } from './events.ts';
 import type { Connection, McpCall } from './mcp-call.ts';
@@ -71,7 +70,7 @@ export const METHODS: ReadonlySet<string> = new Set([
   ...TASK_METHODS,
 ]);
 
-/** Registers every method but those of `fallback` and ping, which the SDK answers. */
+/** Registers every method but tools/call, those of `fallback`, and ping, which the SDK answers. */
 export function registerMethods(on: On): void {
   on(method('initialize'), (_, { visible }, { protocolVersion }) => {
     if (protocolVersion !== undefined) return initializeResult(protocolVersion, visible.instructions);
@@ -114,22 +113,15 @@ function method(name: string) {
   return z.object({ method: z.literal(name) });
 }
 
-/**
- * Answers methods without a handler. tools/call is one of them, because the SDK's server would parse the request twice
- * and the placeholder of its result once: 2 of 10 µs. The others are those of tasks, whose names the SDK has for the
- * tasks of an older version.
- */
+/** Answers methods without a handler: those of tasks, whose names the SDK has for the tasks of an older version. */
 export function fallback(
   { method, params = {} }: Request,
   scope: ToolScope,
   call: McpCall,
 ): Promise<Rendered> {
-  if (TASK_METHODS.has(method)) {
-    assert2026(call, { method });
-    return answerTask(scope, method, asObject(asJson(params)));
-  }
-  if (method !== 'tools/call') throw unknownMethod(method);
-  return callTool(scope, String(params['name']), params['arguments'] ?? {});
+  if (!TASK_METHODS.has(method)) throw unknownMethod(method);
+  assert2026(call, { method });
+  return answerTask(scope, method, asObject(asJson(params)));
 }
 
 function unknownMethod(name: string): GatehouseError {

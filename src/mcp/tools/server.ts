@@ -1,12 +1,14 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage, Result } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolRequestSchema, type JSONRPCMessage, type Result } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { loadOnce } from '../../lib/memo.ts';
-import { createSlots } from '../../lib/slots.ts';
 import { UNKNOWN } from '../../telemetry/metrics.ts';
 import { cancelled, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { paramsFault } from '../protocol/params.ts';
+import { callTool } from './call-tool.ts';
 import type { Grant } from './grant.ts';
 import { InputRequired } from './input.ts';
 import type { McpCall } from './mcp-call.ts';
@@ -19,7 +21,6 @@ import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createViewDocument } from './view-document.ts';
 import { createVisibility } from './visible.ts';
-import { createSdkServer } from './sdk-server.ts';
 import { createRunningTasks, type RunningTasks } from './running-tasks.ts';
 import { createWaitingCalls } from './waiting-calls.ts';
 import { warmUp } from './warm-up.ts';
@@ -40,6 +41,8 @@ export interface McpCore {
 /** A request that the SDK has not answered yet. */
 interface Running {
   readonly call: McpCall;
+  /** The arguments of a tool as they came. The SDK hands out copies, without the exact numbers. */
+  readonly given: unknown;
   readonly answered: (answer: Answer) => void;
   /** The answer as JSON, sent instead of the SDK's; undefined when the SDK's is sent. */
   own: Answer | undefined;
@@ -48,12 +51,20 @@ interface Running {
 /** Placeholder for a result that is already JSON text, because the SDK would parse and copy a real result. */
 const NOTHING_TO_COPY = { content: [] };
 
+/** Replaces the validator of the SDK, whose Ajv takes 3 ms to load. Gatehouse does not ask clients through the SDK. */
+const NO_VALIDATOR = {
+  getValidator: () => {
+    throw new Error('The SDK asks no client here.');
+  },
+};
+
 export async function createMcpCore(context: Context): Promise<McpCore> {
   const { clock, log } = context;
   const parts = createParts(context);
   const { visibility, waitingCalls, runningTasks } = parts;
-  /** The SDK gets the number of the slot as the id of a request. The ids of two clients may be equal. */
-  const running = createSlots<Running>();
+  /** By the ids that the SDK gets. The ids of two clients may be equal. */
+  const running = new Map<number, Running>();
+  let lastId = 0;
 
   const scopeOf = (call: McpCall): ToolScope => {
     const scope: ToolScope = {
@@ -71,13 +82,13 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   /** Runs a handler for a running request. Errors become JSON-RPC errors with the contract's codes. */
   const handled = async (
     id: string | number,
-    handle: (scope: ToolScope, call: McpCall) => Result | Rendered | Promise<Result | Rendered>,
+    handle: (scope: ToolScope, running: Running) => Result | Rendered | Promise<Result | Rendered>,
   ): Promise<Result> => {
     const request = running.get(Number(id));
     if (!request) throw new Error('The SDK runs a request that it was not given.');
     const { call } = request;
     try {
-      const result = await handle(scopeOf(call), call);
+      const result = await handle(scopeOf(call), request);
       if (!(result instanceof Rendered)) return result;
       request.own = result;
     } catch (thrown) {
@@ -89,14 +100,17 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     return NOTHING_TO_COPY;
   };
 
-  const server = createSdkServer();
+  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR });
   registerMethods((schema, handle) =>
     server.setRequestHandler(schema, (request, { requestId }) =>
-      handled(requestId, (scope, call) => handle(request, scope, call)),
+      handled(requestId, (scope, { call }) => handle(request, scope, call)),
     ),
   );
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope, { given }) => callTool(scope, params.name, given)),
+  );
   server.fallbackRequestHandler = (request, { requestId }) =>
-    handled(requestId, (scope, call) => fallback(request, scope, call));
+    handled(requestId, (scope, { call }) => fallback(request, scope, call));
 
   /** The in-process transport that all requests share. */
   const pipe: Transport = {
@@ -112,7 +126,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   };
   // For a message that is not a JSON-RPC request, the SDK calls `onerror` at once, and sends no answer.
   let refused = false;
-  Object.assign(server, { onerror: () => (refused = true) });
+  server.onerror = () => void (refused = true);
   await server.connect(pipe);
 
   const ask = (request: RpcRequest, call: McpCall): Promise<Answer> =>
@@ -120,14 +134,17 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       const { signal } = call;
       if (signal.aborted) return reject(cancelled());
       const answered = (answer: Answer) => {
-        running.remove(id);
+        running.delete(id);
         if (signal.aborted) reject(cancelled());
         else resolve(answer);
       };
-      const id = running.add({ call, answered, own: undefined });
+      const id = ++lastId;
+      const { arguments: given = {}, ...params } = request.params ?? {};
+      running.set(id, { call, given, answered, own: undefined });
       refused = false;
-      // Params that are undefined would fail in a schema of the SDK, see sdk-server.ts.
-      pipe.onmessage?.({ params: {}, ...request, id });
+      // Some models write their arguments as a text, which the SDK would refuse.
+      const isText = typeof given === 'string';
+      pipe.onmessage?.({ ...request, ...(isText ? { params } : {}), id });
       if (refused) answered(invalidParams(call, 'params._meta is not as MCP has it'));
     });
 
