@@ -9,13 +9,13 @@ import { startService } from '../support/service.ts';
 /*
  * The official conformance suites of MCP against a real Gatehouse, through the connector that brings their fixtures, and
  * with Gatehouse as the client of a remote server. Prints what each suite says. Ends with 1 when one of them fails.
- * `-- <suite> [scenario]` runs a part.
+ * `-- <suite> [scenario]` runs a part; `server` and `client` are parts of names.
  */
 
 const SUITES: { [name: string]: { program: string; args: string[]; extension?: string } } = {
-  'active of 0.1.16': { program: '@modelcontextprotocol/conformance', args: ['--suite', 'active'] },
-  '2025-11-25 of 0.2': { program: 'conformance-next', args: ['--requirements', '2025-11-25'] },
-  '2026-07-28 of 0.2': {
+  'server, active of 0.1.16': { program: '@modelcontextprotocol/conformance', args: ['--suite', 'active'] },
+  'server, 2025-11-25 of 0.2': { program: 'conformance-next', args: ['--requirements', '2025-11-25'] },
+  'server, 2026-07-28 of 0.2': {
     program: 'conformance-next',
     args: ['--requirements', '2026-07-28'],
     // The suite does not count the scenarios of extensions. Ours count, and begin with this text.

@@ -11,7 +11,7 @@ import { claim, type Proof } from './proof.ts';
  */
 export const adversary: Proof = {
   name: 'adversary',
-  sizes: { PROOF_SHOPS: { full: 2000, ci: 25 } },
+  sizes: { PROOF_SHOPS: { full: 2000, short: 25 } },
   async run(size) {
     await using world = await openWorld();
     let orders = 0;

@@ -31,7 +31,7 @@ const environment = 'development' as const;
  */
 export const beginnings: Proof = {
   name: 'beginnings',
-  sizes: { PROOF_BEGINNINGS: { full: 1000, ci: 20 } },
+  sizes: { PROOF_BEGINNINGS: { full: 1000, short: 20 } },
   async run(size) {
     const kills = Math.ceil(size('PROOF_BEGINNINGS') / 2);
     const onSqlite = await killAtBeginnings({ kills, processes: 1 });

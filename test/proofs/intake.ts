@@ -14,7 +14,7 @@ const SENDERS = 4;
  */
 export const intake: Proof = {
   name: 'intake',
-  sizes: { PROOF_INTAKE_KILLS: { full: 500, ci: 5 } },
+  sizes: { PROOF_INTAKE_KILLS: { full: 500, short: 5 } },
   async run(size) {
     await using lives = await openLives('shop');
     const { provider } = lives;

@@ -19,9 +19,9 @@ const DRAIN_MS = 180_000;
 export const kills: Proof = {
   name: 'kills',
   sizes: {
-    PROOF_KILLS: { full: 1000, ci: 5 },
-    PROOF_EVENTS: { full: 100_000, ci: 500 },
-    PROOF_LIFE_MS: { full: 1000, ci: 500 },
+    PROOF_KILLS: { full: 1000, short: 5 },
+    PROOF_EVENTS: { full: 100_000, short: 500 },
+    PROOF_LIFE_MS: { full: 1000, short: 500 },
   },
   async run(size) {
     const taken = new Map<string, { times: number; recordId: string; sequence: number; lane: string }>();

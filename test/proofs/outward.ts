@@ -35,8 +35,8 @@ function watchConnections(): { to: Set<string>; stop(): void } {
 export const outward: Proof = {
   name: 'outward',
   sizes: {
-    PROOF_ADDRESSES: { full: HOSTILE.length * 2, ci: 60 },
-    PROOF_REBINDS: { full: 1000, ci: 30 },
+    PROOF_ADDRESSES: { full: HOSTILE.length * 2, short: 60 },
+    PROOF_REBINDS: { full: 1000, short: 30 },
   },
   async run(size) {
     const canary = createServer((socket) => void (canaries++, socket.destroy()));

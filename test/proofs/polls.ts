@@ -12,7 +12,7 @@ const COMMIT_WITHIN_MS = 250;
 /** A shop is polled. The service is killed between the answer of the list and the end of the commit, or just after. */
 export const polls: Proof = {
   name: 'polls',
-  sizes: { PROOF_POLL_KILLS: { full: 500, ci: 5 } },
+  sizes: { PROOF_POLL_KILLS: { full: 500, short: 5 } },
   async run(size) {
     await using lives = await openLives('polled-shop');
     const { provider } = lives;

@@ -1,5 +1,5 @@
-/** `npm run proof:events`, and its step of `.ci/run`. */
-export type Form = 'full' | 'ci';
+/** The sizes of `npm run proof:events`: those before a release, or smaller ones for a trial. */
+export type Form = 'full' | 'short';
 
 /** A claim of docs/performance.md (Proofs) that a program can check against the service. */
 export interface Proof {

@@ -4,7 +4,7 @@ import { sizesOf } from './proof.ts';
 
 /*
  * npm run proof:events [-- kills stalls …]: prints a line for each proof. Each line names the variables that set its size:
- * PROOF_KILLS=50 npm run proof:events -- kills. PROOF=ci takes the sizes of `.ci/run`.
+ * PROOF_KILLS=50 npm run proof:events -- kills. PROOF=short takes smaller ones.
  */
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !PROOFS.some((proof) => proof.name === name));
@@ -17,7 +17,7 @@ if (unknown.length > 0) {
   ownScratch();
   for (const proof of PROOFS) {
     if (wanted.length > 0 && !wanted.includes(proof.name)) continue;
-    const size = sizesOf(proof, process.env['PROOF'] === 'ci' ? 'ci' : 'full', process.env);
+    const size = sizesOf(proof, process.env['PROOF'] === 'short' ? 'short' : 'full', process.env);
     const began = performance.now();
     const set = Object.keys(proof.sizes).map((name) => `${name}=${size(name)}`);
     const said = await proof.run(size).then(

@@ -17,7 +17,7 @@ const LANES = 8;
 /** A worker is stopped for twice its lease while another delivers its deliveries. It stores nothing when it continues. */
 export const stalls: Proof = {
   name: 'stalls',
-  sizes: { PROOF_STALLS: { full: 100, ci: 4 } },
+  sizes: { PROOF_STALLS: { full: 100, short: 4 } },
   async run(size) {
     await using receiver = await startReceiver();
     const addresses = Array.from({ length: LANES }, (_, n) => `${receiver.url}/${n}`);

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../support/until.ts';
 
-/* Kills of processes that run workflows: `npm run proof:workflows`, and a step of `.ci/run`. */
+/* Kills of processes that run workflows: `npm run proof:workflows`. */
 export default defineConfig({
   test: {
     include: ['test/proofs/*.test.ts'],

@@ -18,12 +18,12 @@ import { startLedger, type Ledger } from '../support/ledger.ts';
 import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import type { Serving } from '../support/workflow-process.ts';
 
-/** Kills processes (SIGKILL) during runs of ten steps: in `.ci/run`, and in `npm run proof:workflows`. */
+/** Kills of processes (SIGKILL) during runs of ten steps, in `npm run proof:workflows`, and with `PROOF=short`. */
 const KILLS = {
-  ci: { sqlite: 4, postgres: 2 },
+  short: { sqlite: 4, postgres: 2 },
   full: { sqlite: 300, postgres: 60 },
 };
-const kills = KILLS[z.enum(['ci', 'full']).catch('ci').parse(process.env['PROOF'])];
+const kills = KILLS[z.enum(['short', 'full']).catch('short').parse(process.env['PROOF'])];
 const STEPS = 10;
 /** Longer than a lease, so that a process whose clock is ahead by this may continue the runs of a dead one. */
 const APART_MS = 2 * LEASE_MS;

@@ -1,5 +1,5 @@
 /**
- * Whether tests run their full form, with all inputs: `npm run proof:sampled`, a step of `.ci/run`. Otherwise a sample runs.
+ * Whether tests run their full form, with all inputs: `npm run proof:sampled`. Otherwise a sample runs.
  */
 export const IS_FULL = process.env['PROOF'] === 'full';
 
