@@ -68,7 +68,7 @@ function exceeded(
   return new GatehouseError(
     'budget_exceeded',
     `This MCP server runs at most ${calls} within ${WINDOW_WORDS[window]}. The next one is possible at ${isoTime(resetAt)}, in ${waitWords(seconds)}.`,
-    { details: { limit, resetAt: isoTime(resetAt) }, headers: { 'Retry-After': String(seconds) } },
+    { details: { limit, resetAt: isoTime(resetAt) }, retryAfterSeconds: seconds },
   );
 }
 

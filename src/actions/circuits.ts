@@ -132,6 +132,6 @@ function circuitOpen(
     'circuit_open',
     `The last ${failures} calls of ${connectorId}.${actionId}${account} failed at the app, so this one was not sent. ` +
       `The next one is possible at ${isoTime(closesAt)}, in ${seconds} s.`,
-    { details: { closesAt: isoTime(closesAt) }, headers: { 'Retry-After': String(seconds) } },
+    { details: { closesAt: isoTime(closesAt) }, retryAfterSeconds: seconds },
   );
 }

@@ -155,7 +155,7 @@ function inProgress(now: number, until: number): GatehouseError {
   return new GatehouseError(
     'idempotency_in_progress',
     'The first call with this Idempotency-Key is still running. Repeat it after Retry-After.',
-    { headers: { 'Retry-After': String(Math.min(seconds, 5)) } },
+    { retryAfterSeconds: Math.min(seconds, 5) },
   );
 }
 

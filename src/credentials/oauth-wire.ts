@@ -152,10 +152,10 @@ export function noAnswer({ name, connectorId }: Connector, answer: OutboundAnswe
   const { status, headers } = answer;
   const details = { status, connectorId, reason: 'token_endpoint' };
   if (status === 429) {
-    const seconds = /^\d{1,6}$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : '30';
+    const asked = headers['retry-after'] ?? '';
     return new GatehouseError('upstream_rate_limited', `${name} limits its token requests (HTTP 429).`, {
       details,
-      headers: { 'Retry-After': seconds ?? '30' },
+      retryAfterSeconds: /^\d{1,6}$/.test(asked) ? Number(asked) : 30,
     });
   }
   return new GatehouseError(

@@ -149,7 +149,7 @@ async function renewOrWait(
   throw new GatehouseError(
     'upstream_timeout',
     `The access token for ${connector.name} is being renewed, and that takes longer than usual. Try again in a minute.`,
-    { details: { reason: 'renewal_pending' }, headers: { 'Retry-After': '60' } },
+    { details: { reason: 'renewal_pending' }, retryAfterSeconds: 60 },
   );
 }
 
@@ -160,7 +160,7 @@ function restingError(connector: Connector, { refreshAfter }: Credential, now: n
     `${connector.name} did not renew the access token. The next attempt is in ${seconds} s.`,
     {
       details: { connectorId: connector.connectorId, reason: 'renewal_failed' },
-      headers: { 'Retry-After': String(seconds) },
+      retryAfterSeconds: seconds,
     },
   );
 }

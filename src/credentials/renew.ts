@@ -172,7 +172,7 @@ async function waitForOthers(
   throw new GatehouseError(
     'upstream_failed',
     `The access token for ${connector.name} is being renewed by another process. Try again.`,
-    { details: { reason: 'renewal_pending' }, headers: { 'Retry-After': '5' } },
+    { details: { reason: 'renewal_pending' }, retryAfterSeconds: 5 },
   );
 }
 
@@ -237,7 +237,8 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
     `${refusal}${failure.message} The next attempt is in ${seconds} s.`,
     {
       details: { ...failure.details, reason: 'renewal_failed' },
-      headers: { ...failure.headers, 'Retry-After': String(seconds) },
+      headers: failure.headers,
+      retryAfterSeconds: seconds,
       fix: failure.fix,
     },
   );
@@ -296,8 +297,8 @@ function longestPauseMs(credential: Credential, now: number, refused: Refused | 
 /**
  * Returns the pause that a rate-limited token endpoint asks for, ms. Outages are excluded: their length is unknown.
  */
-function requestedPauseMs({ code, headers }: GatehouseError): number {
-  return code === 'upstream_rate_limited' ? Number(headers['Retry-After'] ?? 0) * SECOND : 0;
+function requestedPauseMs({ code, retryAfterSeconds = 0 }: GatehouseError): number {
+  return code === 'upstream_rate_limited' ? retryAfterSeconds * SECOND : 0;
 }
 
 function endsGrant(scheme: TokenScheme, error: unknown): boolean {

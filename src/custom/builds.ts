@@ -166,7 +166,7 @@ function tooLarge({ type }: Task, what: string): GatehouseError {
 }
 
 function unavailable(message: string): GatehouseError {
-  return new GatehouseError('unavailable', message, { headers: { 'Retry-After': '60' } });
+  return new GatehouseError('unavailable', message, { retryAfterSeconds: 60 });
 }
 
 function stopped(): GatehouseError {

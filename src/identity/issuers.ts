@@ -167,6 +167,6 @@ function keysUnavailable(cause: unknown): GatehouseError {
   return new GatehouseError(
     'unavailable',
     'The keys of the JWT issuer cannot be read at the moment. Try again.',
-    { cause, headers: { 'Retry-After': String(FAILURE_HOLDS_MS / SECOND) } },
+    { cause, retryAfterSeconds: FAILURE_HOLDS_MS / SECOND },
   );
 }

@@ -104,8 +104,10 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export interface ErrorOptions {
   /** Machine-readable facts for the caller: `rule`, `faults`, `status` … Never a secret. */
   details?: Record<string, unknown>;
-  /** Response headers that belong to the refusal: `Retry-After`, `Allow`, `WWW-Authenticate`. */
+  /** Response headers that belong to the refusal: `Allow`, `WWW-Authenticate`. */
   headers?: Record<string, string>;
+  /** When the same request may succeed, in whole seconds; the header Retry-After. */
+  retryAfterSeconds?: number | undefined;
   /**
    * A sentence with the next step of a REST caller or an operator. REST adds it to the message. A model gets a step
    * that it can take instead.
@@ -119,14 +121,22 @@ export class GatehouseError extends Error {
   override readonly name = 'GatehouseError';
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
+  /** Headers of the answer, with Retry-After. */
   readonly headers: Record<string, string>;
+  readonly retryAfterSeconds: number | undefined;
   readonly fix: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
-    this.headers = options.headers ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = {
+      ...options.headers,
+      ...(options.retryAfterSeconds === undefined
+        ? {}
+        : { 'Retry-After': String(options.retryAfterSeconds) }),
+    };
     this.fix = options.fix;
   }
 
@@ -141,8 +151,14 @@ export class GatehouseError extends Error {
 
 /** Returns the same refusal with more details. */
 export function withDetails(error: GatehouseError, more: Record<string, unknown>): GatehouseError {
-  const { code, message, details, headers, fix, cause } = error;
-  return new GatehouseError(code, message, { details: { ...details, ...more }, headers, fix, cause });
+  const { code, message, details, headers, retryAfterSeconds, fix, cause } = error;
+  return new GatehouseError(code, message, {
+    details: { ...details, ...more },
+    headers,
+    retryAfterSeconds,
+    fix,
+    cause,
+  });
 }
 
 /** Returns the app's own text in `details.message`, where the error quotes it. */
@@ -264,7 +280,7 @@ export function answerError(thrown: unknown): GatehouseError {
   return new GatehouseError(
     'unavailable',
     'The database of this service cannot be reached or its disk is full. Try again in a few seconds.',
-    { headers: { 'Retry-After': String(STORE_RETRY_SECONDS) }, cause: thrown },
+    { retryAfterSeconds: STORE_RETRY_SECONDS, cause: thrown },
   );
 }
 

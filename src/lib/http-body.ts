@@ -203,7 +203,8 @@ function broken(): GatehouseError {
 
 function noRoom(): GatehouseError {
   return new GatehouseError('unavailable', 'Too many bodies are under way at once. Send it again.', {
-    headers: { 'Retry-After': '5', Connection: 'close' },
+    headers: { Connection: 'close' },
+    retryAfterSeconds: 5,
   });
 }
 

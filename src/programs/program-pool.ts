@@ -131,7 +131,7 @@ export function createPrograms(options: Options = {}): Programs {
         throw new GatehouseError(
           'unavailable',
           'Too many programs wait to run. Nothing of this one was run. Try again shortly.',
-          { headers: { 'Retry-After': '5' } },
+          { retryAfterSeconds: 5 },
         );
       return new Promise((resolve, reject) => {
         // A process serves several callers, whose calls belong to their own traces.

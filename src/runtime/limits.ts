@@ -82,6 +82,7 @@ function headersOf(points: number, { remainingPoints, msBeforeNext }: RateLimite
 function tooMany(what: string, headers: LimitHeaders): GatehouseError {
   const seconds = headers['RateLimit-Reset'] ?? '60';
   return new GatehouseError('rate_limited', `${what} Try again in ${seconds} s.`, {
-    headers: { ...headers, 'Retry-After': seconds },
+    headers,
+    retryAfterSeconds: Number(seconds),
   });
 }

@@ -136,7 +136,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, meaning: Erro
     case 'upstream_rate_limited': {
       const seconds = Math.ceil((retryAfterMs(call, answer, Date.now()) ?? 30 * SECOND) / SECOND);
       const sentence = `${name} limits its calls (${reported}). Try again in ${seconds} s.`;
-      return new GatehouseError(meaning, sentence, { details, headers: { 'Retry-After': String(seconds) } });
+      return new GatehouseError(meaning, sentence, { details, retryAfterSeconds: seconds });
     }
     case 'upstream_rejected':
       return failed(meaning, `refused the call (${reported}).`);

@@ -269,7 +269,7 @@ function limited({ connector, credential }: UpstreamCall, waitMs: number): Gateh
   return new GatehouseError(
     'upstream_rate_limited',
     `${connector.name} limits the calls of this ${isShared ? 'OAuth app' : 'credential'}. Try again in ${seconds} s.`,
-    { details: { connectorId: connector.connectorId }, headers: { 'Retry-After': String(seconds) } },
+    { details: { connectorId: connector.connectorId }, retryAfterSeconds: seconds },
   );
 }
 

@@ -116,7 +116,7 @@ export async function assertQueueNotFull(
   throw new GatehouseError(
     'rate_limited',
     `${MAX_QUEUED} runs of this installation are queued already. Try again later.`,
-    { headers: { 'Retry-After': '60' } },
+    { retryAfterSeconds: 60 },
   );
 }
 

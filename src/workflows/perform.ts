@@ -209,6 +209,6 @@ function refusal(host: string, answer: OutboundAnswer): GatehouseError {
   const seconds = Number(headers['retry-after']);
   return new GatehouseError(code, `${host} answered ${status}.`, {
     details: { status, excerpt: answerText(answer).slice(0, 500) },
-    headers: Number.isFinite(seconds) && seconds > 0 ? { 'Retry-After': String(Math.ceil(seconds)) } : {},
+    retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : undefined,
   });
 }

@@ -71,8 +71,8 @@ function isPermanent({ code, details }: GatehouseError): boolean {
 }
 
 function waitAfter(error: GatehouseError, attempts: number): number {
-  const retryAfter = Number(error.headers['Retry-After']);
-  if (Number.isFinite(retryAfter) && retryAfter > 0) return Math.min(retryAfter * SECOND, 24 * 60 * MINUTE);
+  const { retryAfterSeconds = 0 } = error;
+  if (retryAfterSeconds > 0) return Math.min(retryAfterSeconds * SECOND, 24 * 60 * MINUTE);
   return jitter(backoff(attempts, RETRIES), 0.2);
 }
 

@@ -50,7 +50,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
         if (error instanceof GatehouseError) throw error;
         context.log.error({ err: error }, 'webhook not stored');
         throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
-          headers: { 'Retry-After': '5' },
+          retryAfterSeconds: 5,
           cause: error,
         });
       });

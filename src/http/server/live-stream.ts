@@ -23,7 +23,7 @@ export async function openLiveStream(
   const { own, all } = liveTopics.count(label);
   if (own >= MAX_OF_ONE_KEY || all >= MAX_STREAMS)
     throw new GatehouseError('rate_limited', 'Too many pages of the console are open. Close some.', {
-      headers: { 'Retry-After': '60' },
+      retryAfterSeconds: 60,
     });
   const stream = new Readable({ read() {} });
   const end = () => {

@@ -67,7 +67,7 @@ export function createListeners(): Listeners {
       if (listeners.size < MAX_LISTENERS && (perCaller.get(callerKey(grant)) ?? 0) < MAX_FOR_ONE_CALLER)
         return;
       throw new GatehouseError('rate_limited', 'Too many streams are open already. Close some.', {
-        headers: { 'Retry-After': '60' },
+        retryAfterSeconds: 60,
       });
     },
     open(sink, listening) {

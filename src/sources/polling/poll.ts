@@ -294,8 +294,7 @@ async function onPollFailed(context: Context, source: Source, error: unknown): P
   const known = error instanceof GatehouseError;
   const suspends = known && error.code === 'credential_invalid' && !(await isActive(context, source));
   const failures = source.failures + 1;
-  const seconds =
-    known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
+  const seconds = known ? (error.retryAfterSeconds ?? 0) : 0;
   const waitMs = Math.max(
     Math.min(seconds * SECOND, LONGEST_BACKOFF_MS),
     waitAfterFailures(source, failures),

@@ -11,7 +11,7 @@ const MAX_ADDRESSES = 200;
 const MAX_BYTES = 256 * 1024;
 const TIMEOUT_MS = 5 * SECOND;
 /** Wait that an app is asked for while its keys cannot be read. */
-const AGAIN_SECONDS = '60';
+const AGAIN_SECONDS = 60;
 
 interface Read {
   /** Time of the read, epoch ms. */
@@ -59,7 +59,7 @@ async function readKeys(outbound: Base['outbound'], url: string): Promise<readon
 
 function keysMissing(cause?: unknown): GatehouseError {
   return new GatehouseError('unavailable', 'The keys of this app cannot be read now. Try again later.', {
-    headers: { 'Retry-After': AGAIN_SECONDS },
+    retryAfterSeconds: AGAIN_SECONDS,
     cause,
   });
 }

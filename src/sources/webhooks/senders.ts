@@ -42,7 +42,7 @@ export type SenderRow = Selectable<Tables['sources']> & {
 };
 
 /** Wait that an app is asked for while the connector of its webhooks is missing. */
-const AGAIN_SECONDS = '60';
+const AGAIN_SECONDS = 60;
 /** How long a sender stays in memory. The intake compares it with the store at each webhook, so this only bounds memory. */
 const CACHED_MS = MINUTE;
 const MAX_CACHED = 1000;
@@ -130,7 +130,7 @@ export function unknownAddress(): GatehouseError {
 /** Returns the answer for a custom connector that is gone. It may return, so the app is asked to try again. */
 export function missingConnector(): GatehouseError {
   return new GatehouseError('unavailable', 'The connector of this address is missing now. Try again later.', {
-    headers: { 'Retry-After': AGAIN_SECONDS },
+    retryAfterSeconds: AGAIN_SECONDS,
   });
 }
 
