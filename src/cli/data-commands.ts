@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CallOptions } from './call-command.ts';
+import type { CallOptions, InputOptions } from './call-command.ts';
 import {
   getCommand,
   limitOf,
@@ -32,13 +32,12 @@ export function addData(program: Command, done: Done): void {
     .option('--credential <credentialId>', "id of the account (default: the user's only or default account)")
     .option('--json', 'print the whole answer as JSON')
     .addHelpText('after', CALL_HELP)
-    .action(async (action: string, options: CallOptions & Target, command: Command) => {
+    .action(async (action: string, options: CallOptions & InputOptions & Target, command: Command) => {
       if (!/^[a-z0-9-]+\.[a-z0-9_]+$/.test(action))
         command.error(`error: the action must be <connector>.<action>, such as sandbox.list_orders`);
-      if (options.input !== undefined && options.inputFile !== undefined)
-        command.error('error: --input and --input-file exclude each other');
-      const { callAction } = await import('./call-command.ts');
-      done(await withService(options, (service) => callAction(service, action, options)));
+      const { callAction, inputOf } = await import('./call-command.ts');
+      const input = await inputOf(options);
+      done(await withService(options, (service) => callAction(service, { action, input }, options)));
     });
   withTarget(program.command('connect'))
     .description('Print the link by which a person connects an account of an app for a user.')
@@ -271,9 +270,11 @@ function addWorkflows(program: Command, done: Done): void {
         'workflows run "Order to chat" --user alice --input-file order.json --json',
       ),
     )
-    .action(async (workflow: string, options: RunOptions & Target) => {
+    .action(async (workflow: string, options: RunOptions & InputOptions & Target) => {
+      const { inputOf } = await import('./call-command.ts');
       const { runWorkflow } = await import('./run-commands.ts');
-      done(await withService(options, (service) => runWorkflow(service, workflow, options)));
+      const input = await inputOf(options);
+      done(await withService(options, (service) => runWorkflow(service, { workflow, input }, options)));
     });
   withTarget(workflows.command('logs'))
     .description('List the newest runs, or the steps of one.')

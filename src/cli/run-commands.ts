@@ -1,21 +1,21 @@
 import { asObject, type JsonObject } from '../lib/json.ts';
-import { inputOf } from './call-command.ts';
 import { idOf, recordsOf, USERS, WORKFLOWS } from './record-kinds.ts';
 import type { Service } from './service.ts';
 import { shortTime, tableOf, textOf, type Column } from './table.ts';
 
 export interface RunOptions {
   user: string;
-  input?: string;
-  inputFile?: string;
   json?: boolean;
 }
 
 /** Runs `gatehouse workflows run`: queues a run of an installed workflow, which a serving Gatehouse takes. */
-export async function runWorkflow(service: Service, workflow: string, options: RunOptions): Promise<number> {
+export async function runWorkflow(
+  service: Service,
+  { workflow, input }: { workflow: string; input: JsonObject },
+  { user, json }: RunOptions,
+): Promise<number> {
   const workflowId = await idOf(service, WORKFLOWS, workflow);
-  const userId = await idOf(service, USERS, options.user);
-  const input = await inputOf(options);
+  const userId = await idOf(service, USERS, user);
   const answer = asObject(
     await service.request({
       method: 'POST',
@@ -24,7 +24,7 @@ export async function runWorkflow(service: Service, workflow: string, options: R
       body: Object.keys(input).length > 0 ? { input } : {},
     }),
   );
-  process.stdout.write(options.json ? `${JSON.stringify(answer)}\n` : `${textOf(answer['runId'])}\n`);
+  process.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${textOf(answer['runId'])}\n`);
   process.stderr.write(
     `Its steps: gatehouse workflows logs ${workflowId} --run ${textOf(answer['runId'])}\n`,
   );

@@ -205,7 +205,7 @@ test('an address without key, a wrong key and a closed port are refused in words
   const { GATEHOUSE_KEY: _, ...withoutKey } = remote;
   const said = async (env: Record<string, string>, ...args: string[]) => {
     const { code, out, err } = await runCli(['servers', 'list', ...args], env);
-    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect({ code, out }).toEqual({ code: args.includes('--environment') ? 2 : 1, out: '' });
     return err;
   };
   expect(await said(withoutKey)).toMatch(
@@ -219,6 +219,14 @@ test('an address without key, a wrong key and a closed port are refused in words
 
 test.each([
   [['call', 'sandbox', '--user', 'demo'], 'must be <connector>.<action>'],
+  [['call', 'sandbox.list_orders', '--user', 'demo', '--input', '{bad'], '--input is not JSON'],
+  [['call', 'sandbox.list_orders', '--user', 'demo', '--input', '[]'], '--input must be a JSON object'],
+  [
+    ['call', 'sandbox.list_orders', '--user', 'demo', '--input', '{}', '--input-file', '-'],
+    '--input and --input-file exclude each other',
+  ],
+  [['workflows', 'run', 'wf', '--user', 'demo', '--input', '{bad'], '--input is not JSON'],
+  [['users', 'list', '--environment', 'staging'], '--environment must be development or production'],
   [['call', 'sandbox.list_orders'], "required option '--user"],
   [['servers', 'list', '--limit', '0'], '--limit must be a whole number'],
   [['completion', 'tcsh'], 'the shell must be bash, zsh, fish'],
