@@ -7,6 +7,7 @@ import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
 import { loadOnce } from './lib/memo.ts';
 import { takeConnectionsInTurn, turnOf } from './lib/request-turns.ts';
+import { isOpenedInBrowser } from './http/pages/mcp-address-page.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
@@ -38,7 +39,7 @@ class TimedRequest extends IncomingMessage {
 }
 
 /**
- * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST.
+ * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST with the pages.
  * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be opened.
  */
 export async function listen(context: OpenContext): Promise<App> {
@@ -47,7 +48,7 @@ export async function listen(context: OpenContext): Promise<App> {
   const rest = restOf(context, mcp);
 
   const serve: RequestListener = (req, res) => {
-    if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
+    if (req.url?.startsWith('/mcp/') && !isOpenedInBrowser(req)) void mcp.handle(req, res);
     else rest(req, res);
   };
   const turns = context.requestTurns;
