@@ -35,7 +35,7 @@ export async function followExecutions(
   while (!stop.signal.aborted) {
     const fresh = await look();
     if (json) for (const one of fresh) process.stdout.write(`${JSON.stringify(one)}\n`);
-    else process.stdout.write(lines(await withNames(service, EXECUTIONS.named, fresh)));
+    else process.stdout.write(lines(await withNames(service, fresh, EXECUTIONS.named)));
     await sleep(INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
   }
   return 0;

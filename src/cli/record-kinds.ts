@@ -281,7 +281,7 @@ export async function listRecords(
     return 0;
   }
   if (records.length > 0)
-    process.stdout.write(tableOf(kind.columns, await withNames(service, kind.named, records)));
+    process.stdout.write(tableOf(kind.columns, await withNames(service, records, kind.named)));
   else process.stderr.write(`There are no ${kind.name} to list.\n`);
   const [option] = Object.entries(next ?? {});
   if (option) process.stderr.write(`There are more. The next page: --${option.join(' ')}\n`);

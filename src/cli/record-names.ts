@@ -14,30 +14,26 @@ const AT_ONCE = 50;
  */
 export async function withNames(
   service: Service,
-  members: NamedMembers = {},
   records: readonly JsonObject[],
+  members: NamedMembers = {},
 ): Promise<JsonObject[]> {
-  const entries = Object.entries(members);
+  const found = records.flatMap((record) =>
+    Object.entries(members).map(([name, kind]) => ({ kind, id: record[name] })),
+  );
   const idsOf = (kind: 'user' | 'server') =>
-    new Set(
-      records.flatMap((record) =>
-        entries.flatMap(([name, one]) =>
-          one === kind && typeof record[name] === 'string' ? [record[name]] : [],
-        ),
-      ),
-    );
-  const names = new Map([
+    new Set(found.flatMap((one) => (one.kind === kind && typeof one.id === 'string' ? [one.id] : [])));
+  const names = new Map<Json | undefined, Json>([
     ...(await usernames(service, [...idsOf('user')])),
     ...(idsOf('server').size > 0 ? await serverNames(service) : []),
   ]);
-  return records.map((record) => {
-    const shown = { ...record };
-    for (const [name] of entries) {
-      const id = record[name];
-      if (typeof id === 'string') shown[name] = names.get(id) ?? id;
-    }
-    return shown;
-  });
+  return records.map((record) =>
+    Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [
+        name,
+        name in members ? (names.get(value) ?? value) : value,
+      ]),
+    ),
+  );
 }
 
 async function usernames(service: Service, ids: readonly string[]): Promise<[string, Json][]> {
