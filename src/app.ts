@@ -8,6 +8,7 @@ import { urlHost } from './lib/addresses.ts';
 import { answerError, thrownMessage } from './lib/errors.ts';
 import { loadLazy } from './load-lazy.ts';
 import { loadOnce } from './lib/memo.ts';
+import { isOpenedInBrowser } from './http/pages/mcp-address-page.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
@@ -40,7 +41,7 @@ export interface App {
 }
 
 /**
- * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST.
+ * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST with the pages.
  * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be opened.
  */
 export async function listen(context: OpenContext): Promise<App> {
@@ -49,7 +50,7 @@ export async function listen(context: OpenContext): Promise<App> {
   const rest = restOf(context, mcp);
 
   const server = createServer((req, res) => {
-    if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
+    if (req.url?.startsWith('/mcp/') && !isOpenedInBrowser(req)) void mcp.handle(req, res);
     else rest(req, res);
   });
   const connections = new Set<Socket>();

@@ -4,7 +4,7 @@ import { addBackup } from './cli/backup-commands.ts';
 import { addCompletion } from './cli/completion-commands.ts';
 import { addConfig } from './cli/config-commands.ts';
 import { addData } from './cli/data-commands.ts';
-import { faultLines } from './cli/faults.ts';
+import { faultLines, UsageError } from './cli/faults.ts';
 import { addImport, collect } from './cli/import-command.ts';
 import { addKeys } from './cli/keys-commands.ts';
 import { addMasterKey } from './cli/master-key-commands.ts';
@@ -33,7 +33,7 @@ export async function main(argv: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     for (const line of faultLines(error)) process.stderr.write(`gatehouse: ${line}\n`);
-    return FAILED;
+    return error instanceof UsageError ? WRONG_USAGE : FAILED;
   }
 }
 
@@ -51,15 +51,12 @@ export function buildProgram(done: (code: number) => void, command?: string): Co
     .exitOverride();
 
   program
-    .command('serve', { isDefault: true })
+    // Options without a command are those of serve. A word that is no command is refused with the nearest one.
+    .command('serve', { isDefault: command === 'serve' || command?.startsWith('-') === true })
     .description('Serve MCP, REST and the documentation on one port. The default command.')
     .addHelpText('after', SERVE_HELP)
     .showHelpAfterError('Settings are environment variables, such as PORT=8080. Run with --help for usage.')
-    // The default command also receives arguments that are not commands.
-    .allowExcessArguments(true)
-    .action(async (_options, command: Command) => {
-      const [unknown] = command.args;
-      if (unknown !== undefined) command.error(`error: unknown command '${unknown}'`);
+    .action(async () => {
       const { serve } = await import('./cli/serve.ts');
       done(await serve());
     });

@@ -3,6 +3,7 @@ import type { OpenContext } from './context.ts';
 import { createConsole } from './http/pages/console-page.ts';
 import { docsRoutes } from './http/pages/docs.ts';
 import { createDocs, type DocsSite } from './http/pages/docs-site.ts';
+import { createMcpAddressPage } from './http/pages/mcp-address-page.ts';
 import type { Context as HttpContext } from './http/context.ts';
 import { mountNotFound, mountRoutes } from './http/server/express.ts';
 import type { Route } from './http/server/route.ts';
@@ -35,6 +36,7 @@ export function createRest(context: OpenContext & HttpContext): RequestListener 
   const express = mountRoutes(context, config.console ? [...routes, ...CONSOLE_ROUTES] : routes);
   if (config.console) express.use('/console', createConsole(context, CONSOLE_FOLDER));
   express.use('/docs', docs.router);
+  express.use('/mcp', createMcpAddressPage(context));
   if (config.testConnectors) express.use('/sandbox/everything', createEverything());
   if (config.sandbox) express.use('/sandbox', createSandbox(context));
   mountNotFound(context, express);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { pageWanted, withPage, type ListFlags } from './record-commands.ts';
 import type { Target } from './service.ts';
 import type { ExportOptions } from './audit-export.ts';
 
@@ -18,21 +19,18 @@ export function addAudit(program: Command, done: Done): void {
     .command('audit')
     .description('The log of administration: list and export it, and check that no row was changed.')
     .addHelpText('after', AUDIT_HELP);
-  filtered(audit.command('list'))
+  withPage(filtered(audit.command('list')), { what: 'entries' })
     .description('List acts of administration, newest first.')
-    .option('--limit <n>', 'number of entries', '50')
     .option('--json', 'print the entries as JSON')
     .addHelpText('after', LIST_HELP)
-    .action(async (options: AuditFlags & { limit: string; json?: boolean }, command: Command) => {
-      const limit = Number(options.limit);
-      if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ENTRIES)
-        command.error(`error: --limit must be a whole number from 1 to ${MOST_ENTRIES}`);
+    .action(async (options: AuditFlags & ListFlags, command: Command) => {
+      const page = pageWanted(options, command);
       const { AUDIT, listRecords } = await import('./record-kinds.ts');
       await using service = await opened(options);
       done(
         await listRecords(service, AUDIT, {
           filters: filtersOf(options),
-          limit,
+          page,
           json: options.json === true,
         }),
       );
@@ -64,8 +62,6 @@ export function addAudit(program: Command, done: Done): void {
       done(await verify({ checkpoint, json: json === true }));
     });
 }
-
-const MOST_ENTRIES = 10_000;
 
 async function opened(target: Target) {
   const { openService } = await import('./service.ts');

@@ -4,29 +4,35 @@ import { fileText } from '../lib/body-text.ts';
 import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { writtenOut } from '../lib/hidden-characters.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { CommandError } from './faults.ts';
+import { CommandError, UsageError } from './faults.ts';
 import { idOf, USERS } from './record-kinds.ts';
 import type { Service } from './service.ts';
 import { textOf } from './table.ts';
 
-export interface CallOptions {
-  user: string;
+/** The options that hold the input of a command. */
+export interface InputOptions {
   input?: string;
   inputFile?: string;
+}
+
+export interface CallOptions {
+  user: string;
   credential?: string;
   json?: boolean;
 }
 
 /** Runs `gatehouse call`: runs an action for a user, and prints its result. */
-export async function callAction(service: Service, action: string, options: CallOptions): Promise<number> {
+export async function callAction(
+  service: Service,
+  { action, input }: { action: string; input: JsonObject },
+  { user, credential, json }: CallOptions,
+): Promise<number> {
   const [connectorId = '', actionId = ''] = action.split('.');
-  const { credential, json } = options;
-  const input = await inputOf(options);
   const answer = asObject(
     await service.request({
       method: 'POST',
       path: `/connectors/${connectorId}/actions/${actionId}/execute`,
-      userId: await idOf(service, USERS, options.user),
+      userId: await idOf(service, USERS, user),
       body: { input, ...(credential === undefined ? {} : { credentialId: credential }) },
     }),
   );
@@ -41,12 +47,15 @@ export async function callAction(service: Service, action: string, options: Call
   return 0;
 }
 
-/** Returns the input of a command: JSON of an option, of a file, or of standard input (`-`). */
-export async function inputOf({
-  input,
-  inputFile,
-}: Pick<CallOptions, 'input' | 'inputFile'>): Promise<JsonObject> {
-  if (input !== undefined) return objectOf(input, '--input');
+/**
+ * Returns the input of a command: JSON of an option, of a file, or of standard input (`-`).
+ * @throws UsageError for a wrong option; CommandError for a wrong file.
+ */
+export async function inputOf({ input, inputFile }: InputOptions): Promise<JsonObject> {
+  if (input !== undefined) {
+    if (inputFile !== undefined) throw new UsageError('--input and --input-file exclude each other.');
+    return objectOf(input, '--input', UsageError);
+  }
   if (inputFile === undefined) return {};
   if (inputFile === '-') return objectOf(fileText(await buffer(process.stdin)), 'standard input');
   try {
@@ -57,12 +66,12 @@ export async function inputOf({
   }
 }
 
-function objectOf(content: string, where: string): JsonObject {
+function objectOf(content: string, where: string, Fault: typeof CommandError = CommandError): JsonObject {
   try {
     const value = parseJson(content);
     if (isJsonObject(value)) return value;
   } catch (error) {
-    throw new CommandError(`${where} is not JSON: ${thrownMessage(error)}`);
+    throw new Fault(`${where} is not JSON: ${thrownMessage(error)}`);
   }
-  throw new CommandError(`${where} must be a JSON object, such as {"limit": 5}.`);
+  throw new Fault(`${where} must be a JSON object, such as {"limit": 5}.`);
 }

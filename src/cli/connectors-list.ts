@@ -4,6 +4,7 @@ import type { OpenContext } from '../context.ts';
 import { listStored } from '../custom/custom-rows.ts';
 import type { Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
+import { tableOf, textOf, type Column } from './table.ts';
 
 /** A connector as the command prints it. */
 interface Listed {
@@ -25,8 +26,9 @@ export async function listConnectors(environment: Environment, { json }: { json:
   const context = await openStarted(readConfig());
   try {
     const connectors = await connectorsOf(context, environment);
-    if (json) process.stdout.write(`${JSON.stringify({ environment, connectors })}\n`);
-    else for (const one of connectors) process.stdout.write(lineOf(one));
+    if (json)
+      process.stdout.write(`${JSON.stringify({ data: connectors, pagination: { hasMore: false } })}\n`);
+    else process.stdout.write(tableOf(COLUMNS, connectors));
     return 0;
   } finally {
     await context.close();
@@ -63,8 +65,11 @@ function placeOf(catalog: ChangeableCatalog, connectorId: string): Listed['place
   return catalog.holderOf(connectorId) ?? 'store';
 }
 
-function lineOf({ connectorId, name, place, version, actions, hiddenBy }: Listed): string {
-  const from = version === null ? place : `${place}, version ${version}`;
-  const state = hiddenBy === null ? `${actions ?? 0} actions` : `hidden by the ${hiddenBy} one`;
-  return `${connectorId.padEnd(32)}  ${from.padEnd(18)}  ${state.padEnd(24)}  ${name}\n`;
-}
+const COLUMNS: readonly Column<Listed>[] = [
+  ['connector', ({ connectorId }) => connectorId],
+  ['name', ({ name }) => name],
+  ['place', ({ place }) => place],
+  ['version', ({ version }) => textOf(version)],
+  ['actions', ({ actions }) => textOf(actions)],
+  ['hidden by', ({ hiddenBy }) => textOf(hiddenBy)],
+];

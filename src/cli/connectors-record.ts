@@ -21,7 +21,7 @@ import { createLog } from '../log.ts';
 import { CATALOG_FOLDER } from '../package.ts';
 import type { Environment } from '../store/environments.ts';
 import { fileOf, writeWhole } from './connector-folder.ts';
-import { CommandError } from './faults.ts';
+import { CommandError, UsageError } from './faults.ts';
 
 export interface RecordOptions {
   into: string | undefined;
@@ -119,18 +119,20 @@ async function credentialFrom(place: string | undefined): Promise<Record<string,
 }
 
 function inputFrom(given = '{}'): Record<string, unknown> {
-  const text = given.startsWith('@') ? fileText(readFileSync(given.slice(1))) : given;
-  const parsed = z.record(z.string(), z.unknown()).safeParse(jsonOf(text, '--input'));
+  const isFile = given.startsWith('@');
+  const text = isFile ? fileText(readFileSync(given.slice(1))) : given;
+  const Fault = isFile ? CommandError : UsageError;
+  const parsed = z.record(z.string(), z.unknown()).safeParse(jsonOf(text, '--input', Fault));
   if (parsed.success) return parsed.data;
-  throw new CommandError('--input: must be a JSON object');
+  throw new Fault('--input: must be a JSON object');
 }
 
 /** Parses JSON. The message of the parser is left out, because it would quote the text, which may be a secret. */
-function jsonOf(text: string, option: string): unknown {
+function jsonOf(text: string, option: string, Fault: typeof CommandError = CommandError): unknown {
   try {
     return parseJson(text);
   } catch {
-    throw new CommandError(`${option}: is not JSON`);
+    throw new Fault(`${option}: is not JSON`);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import type { CallOptions } from './call-command.ts';
+import type { CallOptions, InputOptions } from './call-command.ts';
 import {
   getCommand,
-  limitOf,
   listCommand,
+  pageWanted,
   records,
   SHOW_TOKEN,
+  withPage,
   type Argument,
   type ListFlags,
 } from './record-commands.ts';
@@ -32,13 +33,12 @@ export function addData(program: Command, done: Done): void {
     .option('--credential <credentialId>', "id of the account (default: the user's only or default account)")
     .option('--json', 'print the whole answer as JSON')
     .addHelpText('after', CALL_HELP)
-    .action(async (action: string, options: CallOptions & Target, command: Command) => {
+    .action(async (action: string, options: CallOptions & InputOptions & Target, command: Command) => {
       if (!/^[a-z0-9-]+\.[a-z0-9_]+$/.test(action))
         command.error(`error: the action must be <connector>.<action>, such as sandbox.list_orders`);
-      if (options.input !== undefined && options.inputFile !== undefined)
-        command.error('error: --input and --input-file exclude each other');
-      const { callAction } = await import('./call-command.ts');
-      done(await withService(options, (service) => callAction(service, action, options)));
+      const { callAction, inputOf } = await import('./call-command.ts');
+      const input = await inputOf(options);
+      done(await withService(options, (service) => callAction(service, { action, input }, options)));
     });
   withTarget(program.command('connect'))
     .description('Print the link by which a person connects an account of an app for a user.')
@@ -61,10 +61,11 @@ function addServers(program: Command, done: Done): void {
   const kind = async () => (await records()).SERVERS;
   listCommand(servers, {
     description: 'List the MCP servers.',
-    examples: ['servers list', 'servers list --limit 5 --json'],
+    examples: ['servers list', 'servers list --limit 5 --offset 5 --json'],
     done,
     kind,
     hasToken: true,
+    pagedBy: 'offset',
   });
   getCommand(servers, {
     description: 'Show an MCP server.',
@@ -177,7 +178,7 @@ function addExecutions(program: Command, done: Done): void {
     .command('executions')
     .description('Calls of actions: list, follow, show.')
     .addHelpText('after', EXECUTIONS_HELP);
-  withTarget(executions.command('list'))
+  withPage(withTarget(executions.command('list')), { what: 'calls' })
     .description('List the calls, newest first.')
     .option('--follow', 'print new calls as they come, until Ctrl+C')
     .option('--server <serverId|name>', 'only calls through this MCP server')
@@ -185,7 +186,6 @@ function addExecutions(program: Command, done: Done): void {
     .option('--connector <connectorId>', 'only calls of this app')
     .option('--action <actionId>', 'only calls of this action')
     .option('--outcome <outcome>', 'succeeded, failed or denied')
-    .option('--limit <n>', 'number of calls', '50')
     .option('--json', 'print JSON; with --follow a line for each call')
     .addHelpText(
       'after',
@@ -196,13 +196,13 @@ function addExecutions(program: Command, done: Done): void {
       ),
     )
     .action(async (options: ExecutionFlags, command: Command) => {
-      const limit = limitOf(options, command);
+      const page = pageWanted(options, command);
       const { EXECUTIONS, listRecords } = await records();
       done(
         await withService(options, async (service) => {
           const filters = await executionFilters(service, options);
           const json = options.json === true;
-          if (options.follow !== true) return listRecords(service, EXECUTIONS, { filters, limit, json });
+          if (options.follow !== true) return listRecords(service, EXECUTIONS, { filters, page, json });
           const { followExecutions } = await import('./executions-follow.ts');
           return followExecutions(service, { filters, json });
         }),
@@ -271,16 +271,17 @@ function addWorkflows(program: Command, done: Done): void {
         'workflows run "Order to chat" --user alice --input-file order.json --json',
       ),
     )
-    .action(async (workflow: string, options: RunOptions & Target) => {
+    .action(async (workflow: string, options: RunOptions & InputOptions & Target) => {
+      const { inputOf } = await import('./call-command.ts');
       const { runWorkflow } = await import('./run-commands.ts');
-      done(await withService(options, (service) => runWorkflow(service, workflow, options)));
+      const input = await inputOf(options);
+      done(await withService(options, (service) => runWorkflow(service, { workflow, input }, options)));
     });
-  withTarget(workflows.command('logs'))
+  withPage(withTarget(workflows.command('logs')), { what: 'runs', limit: '20' })
     .description('List the newest runs, or the steps of one.')
     .argument(...WORKFLOW)
     .option('--run <runId>', 'show the steps of this run')
     .option('--user <userId|username>', 'only runs for this user')
-    .option('--limit <n>', 'number of runs', '20')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -289,10 +290,10 @@ function addWorkflows(program: Command, done: Done): void {
         'workflows logs "Order to chat" --run run_3Kd…',
       ),
     )
-    .action(async (workflow: string, options: Omit<LogOptions, 'limit'> & ListFlags, command: Command) => {
+    .action(async (workflow: string, options: Omit<LogOptions, 'page'> & ListFlags, command: Command) => {
       const { workflowLogs } = await import('./run-commands.ts');
-      const limit = limitOf(options, command);
-      done(await withService(options, (service) => workflowLogs(service, workflow, { ...options, limit })));
+      const page = pageWanted(options, command);
+      done(await withService(options, (service) => workflowLogs(service, workflow, { ...options, page })));
     });
 }
 

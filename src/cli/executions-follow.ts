@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../lib/json.ts';
 import { EXECUTIONS, recordsOf, type Filters } from './record-kinds.ts';
+import { withNames } from './record-names.ts';
 import type { Service } from './service.ts';
 import { linesOf, textOf } from './table.ts';
 
@@ -34,7 +35,7 @@ export async function followExecutions(
   while (!stop.signal.aborted) {
     const fresh = await look();
     if (json) for (const one of fresh) process.stdout.write(`${JSON.stringify(one)}\n`);
-    else process.stdout.write(lines(fresh));
+    else process.stdout.write(lines(await withNames(service, fresh, EXECUTIONS.named)));
     await sleep(INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
   }
   return 0;

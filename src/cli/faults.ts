@@ -44,6 +44,9 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
+/** A wrong option of a command, which ends with the exit code of wrong usage. */
+export class UsageError extends CommandError {}
+
 /** A refusal of the service, with the stable code and the details of its answer. */
 export class RequestRefused extends CommandError {
   readonly code: string;

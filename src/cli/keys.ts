@@ -15,6 +15,7 @@ import {
 import { isScope, KEY_SCOPES } from '../identity/scopes.ts';
 import { isoTime, SECOND } from '../lib/clock.ts';
 import { openStarted } from './started.ts';
+import { shortTime, tableOf, type Column } from './table.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 const PAGE = 50;
@@ -107,8 +108,11 @@ export function list(environment: Environment | undefined, { json }: { json: boo
   return withStore(async (context) => {
     const keys: KeyRecord[] = [];
     for (const one of environment ? [environment] : ENVIRONMENTS) keys.push(...(await keysOf(context, one)));
-    if (json) process.stdout.write(`${JSON.stringify({ keys: keys.map(keyView) })}\n`);
-    else for (const key of keys) process.stdout.write(lineOf(key));
+    if (json)
+      process.stdout.write(
+        `${JSON.stringify({ data: keys.map(keyView), pagination: { hasMore: false } })}\n`,
+      );
+    else process.stdout.write(tableOf(COLUMNS, keys.map(keyView)));
   });
 }
 
@@ -121,12 +125,14 @@ async function keysOf(context: OpenContext, environment: Environment): Promise<K
   }
 }
 
-function lineOf({ keyId, environment, kind, name, scopes, status, lastUsedAt }: KeyRecord): string {
-  const rights = kind === 'environment' ? 'all scopes' : scopes.join(',');
-  const used = lastUsedAt === null ? 'never used' : `used ${isoTime(lastUsedAt)}`;
-  const state = status === 'expired' ? 'expired' : used;
-  return `${keyId.padEnd(26)}  ${environment.padEnd(11)}  ${name.padEnd(24)}  ${state.padEnd(29)}  ${rights}\n`;
-}
+const COLUMNS: readonly Column<ReturnType<typeof keyView>>[] = [
+  ['key', ({ keyId }) => keyId],
+  ['environment', ({ environment }) => environment],
+  ['name', ({ name }) => name],
+  ['status', ({ status }) => status],
+  ['last used', ({ lastUsedAt }) => shortTime(lastUsedAt)],
+  ['scopes', ({ kind, scopes }) => (kind === 'environment' ? 'all' : scopes.join(','))],
+];
 
 /** Returns the environment of a key. @throws GatehouseError `key_not_found` */
 async function environmentOf({ db }: OpenContext, keyId: string): Promise<Environment> {

@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
-import type { Kind } from './record-kinds.ts';
+import type { Kind, Page } from './record-kinds.ts';
 import { examplesHelp, withService, withTarget } from './service-options.ts';
 import type { Target } from './service.ts';
 
 type Done = (code: number) => void;
 
-export interface ListFlags extends Target {
+export interface PageFlags {
   limit: string;
+  offset?: string;
+  cursor?: string;
+}
+
+export interface ListFlags extends PageFlags, Target {
   json?: boolean;
 }
 
@@ -40,22 +45,21 @@ export const SHOW_TOKEN = [
 /** Adds `list` of a kind of records. */
 export function listCommand(
   parent: Command,
-  { description, examples, done, kind, hasToken }: RecordCommand,
+  { description, examples, done, kind, hasToken, pagedBy }: RecordCommand & { pagedBy?: 'offset' },
 ): Command {
-  const list = withTarget(parent.command('list'))
+  const list = withPage(withTarget(parent.command('list')), { pagedBy })
     .description(description)
     .addHelpText('after', examplesHelp(...examples))
-    .option('--limit <n>', 'number of records', '50')
     .option('--json', 'print the records as JSON')
     .action(async (options: ListFlags & ListOptions, command: Command) => {
-      const limit = limitOf(options, command);
+      const page = pageWanted(options, command);
       const { idOf, listRecords, USERS } = await records();
       done(
         await withService(options, async (service) => {
           const { user, connector, json, showToken } = options;
           const userId = user === undefined ? undefined : await idOf(service, USERS, user);
           const filters = { userId, connectorId: connector };
-          return listRecords(service, await kind(), { filters, limit, json: json === true, showToken });
+          return listRecords(service, await kind(), { filters, page, json: json === true, showToken });
         }),
       );
     });
@@ -85,12 +89,29 @@ export function getCommand(
   if (hasToken) get.option(...SHOW_TOKEN);
 }
 
-/** Returns the limit of a list, or ends the command. */
-export function limitOf({ limit }: { limit: string }, command: Command): number {
+/** Adds the options that choose a page of a list. */
+export function withPage(
+  command: Command,
+  {
+    what = 'records',
+    limit = '50',
+    pagedBy,
+  }: { what?: string; limit?: string; pagedBy?: 'offset' | undefined } = {},
+): Command {
+  const paged = command.option('--limit <n>', `number of ${what}`, limit);
+  return pagedBy === 'offset'
+    ? paged.option('--offset <n>', `number of ${what} to skip (default: 0)`)
+    : paged.option('--cursor <cursor>', 'next page, by the cursor that the page before it printed');
+}
+
+/** Returns the page that the options choose, or ends the command. */
+export function pageWanted({ limit, offset, cursor }: PageFlags, command: Command): Page {
   const wanted = Number(limit);
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > MOST_RECORDS)
     command.error(`error: --limit must be a whole number from 1 to ${MOST_RECORDS}`);
-  return wanted;
+  if (offset !== undefined && !/^\d{1,9}$/.test(offset))
+    command.error('error: --offset must be a whole number from 0');
+  return { limit: wanted, start: { offset, cursor } };
 }
 
 /** Loads the kinds when a command is called. */

@@ -1,5 +1,6 @@
 import { asObject, type Json, type JsonObject } from '../lib/json.ts';
 import { CommandError } from './faults.ts';
+import { withNames, type NamedMembers } from './record-names.ts';
 import type { Request, Service } from './service.ts';
 import { membersOf, shortTime, tableOf, textOf, type Column } from './table.ts';
 
@@ -10,6 +11,8 @@ export interface Kind {
   /** Path of the list, and of one record below it. */
   path(options: Filters): string;
   columns: readonly Column<JsonObject>[];
+  /** Members with the ids of users and servers. A table shows their names. */
+  named?: NamedMembers;
   /** Member with the id. */
   id: string;
   /** Member with the name by which people know a record. */
@@ -33,6 +36,7 @@ const time =
 export const SERVERS: Kind = {
   name: 'servers',
   path: () => '/api/servers',
+  named: { ownerUserId: 'user' },
   id: 'serverId',
   label: 'name',
   hasToken: true,
@@ -75,6 +79,7 @@ export const CREDENTIALS: Kind = {
 export const EXECUTIONS: Kind = {
   name: 'executions',
   path: () => '/api/executions',
+  named: { userId: 'user', serverId: 'server' },
   id: 'executionId',
   columns: [
     ['time', time('at')],
@@ -82,6 +87,7 @@ export const EXECUTIONS: Kind = {
     ['outcome', ({ outcome, errorCode }) => [outcome, errorCode].filter(Boolean).map(textOf).join(': ')],
     ['ms', member('durationMs')],
     ['user', member('userId')],
+    ['server', member('serverId')],
     ['caller', member('caller')],
     ['execution', member('executionId')],
   ],
@@ -115,33 +121,77 @@ export const AUDIT: Kind = {
   ],
 };
 
+/** Returns the runs of a workflow as a kind. */
+export function runsAt(path: string): Kind {
+  return {
+    name: 'runs',
+    path: () => path,
+    named: { userId: 'user' },
+    id: 'runId',
+    columns: [
+      ['run', member('runId')],
+      ['status', member('status')],
+      ['trigger', member('trigger')],
+      ['user', member('userId')],
+      ['created', time('createdAt')],
+      ['ended', time('endedAt')],
+      ['error', ({ error }) => errorText(error)],
+    ],
+  };
+}
+
+/** Returns the sentence of an error in a record. */
+export function errorText(error: unknown): string {
+  const { message, error: sentence } = asObject(error);
+  return textOf(message ?? sentence ?? error);
+}
+
 const PAGE = 50;
 
-/** Returns the first `limit` records of a list, and whether there are more. */
+/** A part of a list: the most records, and where it begins as the query has it. */
+export interface Page {
+  limit: number;
+  start?: Filters;
+}
+
+/** The first records of a list, the last answer of REST, and the query of the next page if there is one. */
+interface FoundRecords {
+  records: JsonObject[];
+  answer: JsonObject;
+  next: Filters | undefined;
+}
+
+/** Returns a part of a list, in as many requests as it needs. */
 export async function recordsOf(
   service: Service,
   kind: Pick<Kind, 'path' | 'hasToken'>,
-  { filters = {}, limit, showToken }: { filters?: Filters; limit: number; showToken?: boolean | undefined },
-): Promise<{ records: JsonObject[]; hasMore: boolean }> {
+  {
+    filters = {},
+    limit,
+    start = {},
+    showToken,
+  }: Page & { filters?: Filters; showToken?: boolean | undefined },
+): Promise<FoundRecords> {
   const path = kind.path(filters);
   // The path names the user of credentials, and their route wants the user in a header too.
   const { userId, ...others } = filters;
   const query = { ...(kind === CREDENTIALS ? others : filters), ...tokenQuery(kind, showToken) };
+  const skipped = Number(start['offset'] ?? 0);
   const records: JsonObject[] = [];
-  let next: Filters = {};
+  let position = start;
   for (;;) {
     const wanted = Math.min(PAGE, limit - records.length);
     const answer = asObject(
       await service.request({
         path,
         ...(kind === CREDENTIALS ? { userId } : {}),
-        query: { ...query, ...next, limit: String(wanted) },
+        query: { ...query, ...position, limit: String(wanted) },
       }),
     );
-    const { found, after } = pageOf(answer, records.length);
+    const { found, after } = pageOf(answer, skipped + records.length);
     records.push(...found);
-    if (after === undefined || records.length >= limit) return { records, hasMore: after !== undefined };
-    next = after;
+    if (after === undefined || records.length >= limit) return { records, answer, next: after };
+    position = after;
   }
 }
 
@@ -213,24 +263,28 @@ export interface Output {
   json?: boolean;
 }
 
-/** Runs `gatehouse <kind> list`. */
+/** Runs `gatehouse <kind> list`. As JSON it prints the answer of REST with all the records. */
 export async function listRecords(
   service: Service,
   kind: Kind,
   {
     filters = {},
-    limit,
+    page,
     json,
     showToken,
-  }: Output & { filters?: Filters; limit: number; showToken?: boolean | undefined },
+  }: Output & { filters?: Filters; page: Page; showToken?: boolean | undefined },
 ): Promise<number> {
-  const { records, hasMore } = await recordsOf(service, kind, { filters, limit, showToken });
-  if (json) process.stdout.write(`${JSON.stringify({ data: records, hasMore })}\n`);
-  else {
-    if (records.length > 0) process.stdout.write(tableOf(kind.columns, records));
-    else process.stderr.write(`There are no ${kind.name} to list.\n`);
-    if (hasMore) process.stderr.write(`There are more: --limit ${limit * 2} shows them.\n`);
+  const { records, answer, next } = await recordsOf(service, kind, { filters, ...page, showToken });
+  if (json) {
+    const member = 'servers' in answer ? 'servers' : 'data';
+    process.stdout.write(`${JSON.stringify({ ...answer, [member]: records })}\n`);
+    return 0;
   }
+  if (records.length > 0)
+    process.stdout.write(tableOf(kind.columns, await withNames(service, records, kind.named)));
+  else process.stderr.write(`There are no ${kind.name} to list.\n`);
+  const [option] = Object.entries(next ?? {});
+  if (option) process.stderr.write(`There are more. The next page: --${option.join(' ')}\n`);
   return 0;
 }
 

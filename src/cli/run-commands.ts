@@ -1,21 +1,21 @@
 import { asObject, type JsonObject } from '../lib/json.ts';
-import { inputOf } from './call-command.ts';
-import { idOf, recordsOf, USERS, WORKFLOWS } from './record-kinds.ts';
+import { errorText, idOf, listRecords, runsAt, USERS, WORKFLOWS, type Page } from './record-kinds.ts';
 import type { Service } from './service.ts';
 import { shortTime, tableOf, textOf, type Column } from './table.ts';
 
 export interface RunOptions {
   user: string;
-  input?: string;
-  inputFile?: string;
   json?: boolean;
 }
 
 /** Runs `gatehouse workflows run`: queues a run of an installed workflow, which a serving Gatehouse takes. */
-export async function runWorkflow(service: Service, workflow: string, options: RunOptions): Promise<number> {
+export async function runWorkflow(
+  service: Service,
+  { workflow, input }: { workflow: string; input: JsonObject },
+  { user, json }: RunOptions,
+): Promise<number> {
   const workflowId = await idOf(service, WORKFLOWS, workflow);
-  const userId = await idOf(service, USERS, options.user);
-  const input = await inputOf(options);
+  const userId = await idOf(service, USERS, user);
   const answer = asObject(
     await service.request({
       method: 'POST',
@@ -24,7 +24,7 @@ export async function runWorkflow(service: Service, workflow: string, options: R
       body: Object.keys(input).length > 0 ? { input } : {},
     }),
   );
-  process.stdout.write(options.json ? `${JSON.stringify(answer)}\n` : `${textOf(answer['runId'])}\n`);
+  process.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${textOf(answer['runId'])}\n`);
   process.stderr.write(
     `Its steps: gatehouse workflows logs ${workflowId} --run ${textOf(answer['runId'])}\n`,
   );
@@ -34,7 +34,7 @@ export async function runWorkflow(service: Service, workflow: string, options: R
 export interface LogOptions {
   run?: string;
   user?: string;
-  limit: number;
+  page: Page;
   json?: boolean;
 }
 
@@ -49,23 +49,9 @@ export async function workflowLogs(service: Service, workflow: string, options: 
   }
   const userId = options.user === undefined ? undefined : await idOf(service, USERS, options.user);
   const filters = userId === undefined ? {} : { userId };
-  const { limit } = options;
-  const { records, hasMore } = await recordsOf(service, { path: () => path }, { filters, limit });
-  if (options.json) process.stdout.write(`${JSON.stringify({ data: records, hasMore })}\n`);
-  else if (records.length > 0) process.stdout.write(tableOf(RUNS, records));
-  else process.stderr.write('The workflow has no runs yet.\n');
-  return 0;
+  const { page, json } = options;
+  return listRecords(service, runsAt(path), { filters, page, ...(json ? { json } : {}) });
 }
-
-const RUNS: readonly Column<JsonObject>[] = [
-  ['run', ({ runId }) => textOf(runId)],
-  ['status', ({ status }) => textOf(status)],
-  ['trigger', ({ trigger }) => textOf(trigger)],
-  ['user', ({ userId }) => textOf(userId)],
-  ['created', ({ createdAt }) => shortTime(createdAt)],
-  ['ended', ({ endedAt }) => shortTime(endedAt)],
-  ['error', ({ error }) => errorText(error)],
-];
 
 const STEPS: readonly Column<JsonObject>[] = [
   ['step', ({ stepId }) => textOf(stepId)],
@@ -81,9 +67,4 @@ function textOfRun(run: JsonObject): string {
   const list = Array.isArray(steps) ? steps.map(asObject) : [];
   const failed = error === undefined || error === null ? '' : `: ${errorText(error)}`;
   return `${textOf(runId)} ${textOf(status)}${failed}\n${list.length > 0 ? tableOf(STEPS, list) : ''}`;
-}
-
-function errorText(error: unknown): string {
-  const { message, error: sentence } = asObject(error);
-  return textOf(message ?? sentence ?? error);
 }

@@ -5,7 +5,7 @@ import { thrownMessage } from '../lib/errors.ts';
 import { callRemote } from '../lib/outbound-remote.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import type { Environment } from '../store/environments.ts';
-import { CommandError, RequestRefused } from './faults.ts';
+import { CommandError, RequestRefused, UsageError } from './faults.ts';
 
 /** Which Gatehouse a command works with. */
 export interface Target {
@@ -35,7 +35,8 @@ export interface Service extends AsyncDisposable {
 
 /**
  * Opens the Gatehouse that the options name.
- * @throws CommandError for an address without a key, and where this machine has no store.
+ * @throws CommandError for an address without a key, and where this machine has no store; UsageError for a wrong
+ * environment.
  */
 export async function openService({ url, key, environment }: Target): Promise<Service> {
   const profile = readProfile();
@@ -51,7 +52,7 @@ export async function openService({ url, key, environment }: Target): Promise<Se
       'A remote Gatehouse needs an API key: set GATEHOUSE_KEY. Unlike --key, it is not visible in lists of processes.',
     );
   if (environment !== undefined)
-    throw new CommandError(
+    throw new UsageError(
       '--environment is for the local store. A remote Gatehouse knows the environment by the key.',
     );
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
@@ -65,7 +66,7 @@ export async function openService({ url, key, environment }: Target): Promise<Se
 function environmentOf(text: string | undefined): Environment {
   if (text === undefined || text === 'development') return 'development';
   if (text === 'production') return 'production';
-  throw new CommandError(`--environment must be development or production, got "${text}".`);
+  throw new UsageError(`--environment must be development or production, got "${text}".`);
 }
 
 const TIMEOUT_MS = 180_000;

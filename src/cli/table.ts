@@ -5,26 +5,28 @@ import { withoutHidden } from '../lib/hidden-characters.ts';
 export type Column<Row> = [title: string, text: (row: Row) => string];
 
 /**
- * Returns a function that turns rows into lines, the columns as wide as the widest text so far. Hidden characters are
- * written out.
+ * Returns a function that turns rows into lines, the columns as wide as the widest text so far. The first rows follow a
+ * line of titles. Hidden characters are written out.
  */
 export function linesOf<Row>(columns: readonly Column<Row>[]): (rows: readonly Row[]) => string {
   const widths = columns.map(([title]) => title.length);
+  const titles = columns.map(([title]) => title.toUpperCase());
+  let hasTitles = false;
   return (rows) => {
+    if (rows.length === 0) return '';
     const cells = rows.map((row) => columns.map(([, text]) => oneLine(text(row))));
     for (const line of cells)
       for (const [at, text] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, text.length);
-    return cells.map((line) => padded(line, widths)).join('');
+    const lines = cells.map((line) => padded(line, widths)).join('');
+    if (hasTitles) return lines;
+    hasTitles = true;
+    return styleText('bold', padded(titles, widths), { stream: process.stdout }) + lines;
   };
 }
 
 /** Returns rows as lines with a title line. */
 export function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const cells = rows.map((row) => columns.map(([, text]) => text(row)));
-  const titles = columns.map(([title]) => title.toUpperCase());
-  const lines = linesOf(columns.map(([title], at): Column<string[]> => [title, (row) => row[at] ?? '']));
-  const [first = '', ...rest] = lines([titles, ...cells]).split(/(?<=\n)/);
-  return [styleText('bold', first, { stream: process.stdout }), ...rest].join('');
+  return linesOf(columns)(rows);
 }
 
 function padded(line: readonly string[], widths: readonly number[]): string {
@@ -45,7 +47,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Returns a time of an answer without its fraction: `2026-11-24 18:03:11Z`. */
+/** Returns a time of an answer without its fraction: `2026-11-24 18:03:11Z`; `-` for none. */
 export function shortTime(time: unknown): string {
   return typeof time === 'string' ? time.replace('T', ' ').replace(/\.\d+Z$/, 'Z') : '-';
 }

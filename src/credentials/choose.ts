@@ -21,6 +21,8 @@ export interface Choice {
   header?: string | undefined;
   /** The argument `credentialId`. */
   argument?: string | undefined;
+  /** How a caller of this operation names an account, for the message of `credential_ambiguous`. Default: `credentialId`. */
+  namedBy?: string | undefined;
   /** Gets the credential of the call before it is judged, so that a refusal can be recorded with its account. */
   onPicked?: ((credential: Credential) => void) | undefined;
 }
@@ -63,7 +65,8 @@ export async function chooseCredential(
   if (first) {
     throw new GatehouseError(
       'credential_ambiguous',
-      `This user has ${active.length} active credentials for ${connector.name}. Choose one with credentialId.`,
+      `This user has ${active.length} active credentials for ${connector.name}. ` +
+        `Choose one with ${choice.namedBy ?? 'credentialId'}.`,
       { details: { credentials: likeliestFirst(active, action).map(listed) } },
     );
   }

@@ -54,25 +54,38 @@ export function chunksOf<T>(items: readonly T[]): T[][] {
   return cut;
 }
 
+/** An insert, and the members of its rows in the order of its values. */
+interface Statement<Row, Returned> {
+  query: CompiledQuery<Returned>;
+  columns: readonly (keyof Row)[];
+}
+
+/** Returns the members of the first row. Kysely orders the values of all rows by it. */
+function columnsOf<Row extends object>([first]: readonly Row[]): (keyof Row)[] {
+  return Object.keys(first ?? {}).filter((name): name is keyof Row & string => name in (first ?? {}));
+}
+
 /**
- * Returns an insert of many rows, which all have the same members in the same order. `db` knows the dialect, `tx` runs
- * it. The result is the rows of the `returning` clause, none without one.
+ * Returns an insert of many rows, which all have the same members. `db` knows the dialect, `tx` runs it. The result is the
+ * rows of the `returning` clause, none without one.
  */
 export function manyRows<Row extends object, Returned = never>(
   build: (db: Db, rows: Row[]) => Compilable<Returned>,
 ): (db: Db, tx: Transaction<Tables>, rows: readonly Row[]) => Promise<Returned[]> {
-  const statements = perDatabase(() => new Map<number, CompiledQuery<Returned>>());
+  const statements = perDatabase(() => new Map<number, Statement<Row, Returned>>());
   return async (db, tx, rows) => {
     const bySize = statements(db);
     const returned: Returned[] = [];
     for (const chunk of chunksOf(rows)) {
       let statement = bySize.get(chunk.length);
       // Stores the text alone, because the tree that it is built from has a node for each value.
-      if (!statement)
-        bySize.set(chunk.length, (statement = CompiledQuery.raw(build(db, chunk).compile().sql)));
+      if (!statement) {
+        const query: CompiledQuery<Returned> = CompiledQuery.raw(build(db, chunk).compile().sql);
+        bySize.set(chunk.length, (statement = { query, columns: columnsOf(chunk) }));
+      }
       const values: unknown[] = [];
-      for (const row of chunk) values.push(...Object.values(row));
-      const { rows: some } = await runPrepared(tx, statement, values);
+      for (const row of chunk) for (const column of statement.columns) values.push(row[column]);
+      const { rows: some } = await runPrepared(tx, statement.query, values);
       for (const one of some) returned.push(one);
     }
     return returned;

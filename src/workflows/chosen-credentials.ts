@@ -20,11 +20,14 @@ export async function chosenCredentials(
     definition,
     named,
     stored = {},
+    namedBy,
   }: {
     owner: { environment: Environment; userId: string };
     definition: Definition;
     named: Record<string, string>;
     stored?: Record<string, string>;
+    /** How a caller names an account, where the request has no member `credentials`. */
+    namedBy?: string;
   },
 ): Promise<Map<string, Credential>> {
   const connectors = connectorsOf(definition);
@@ -51,7 +54,16 @@ export async function chosenCredentials(
       (kept === undefined
         ? undefined
         : await findCredential(db, { environment, userId, credentialId: kept })) ??
-      (await chooseCredential({ db }, { environment, userId, connector, argument }));
+      (await chooseCredential(
+        { db },
+        {
+          environment,
+          userId,
+          connector,
+          argument,
+          namedBy: namedBy ?? `credentials: {"${connectorId}": "<credentialId>"}`,
+        },
+      ));
     if (credential) chosen.set(connectorId, credential);
   }
   return chosen;

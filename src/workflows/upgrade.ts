@@ -216,6 +216,7 @@ async function move(
     definition,
     named: {},
     stored: credentialsIn(row.credentials),
+    namedBy: `PUT /users/${row.user_id}/credentials/{credentialId} {"default": true}`,
   });
   const trigger = await armTrigger(tx, context, {
     ...whose,

@@ -48,6 +48,11 @@ test.each([
 
 test.each([
   [['bogus'], "unknown command 'bogus'"],
+  [['usrs'], "unknown command 'usrs'\n(Did you mean users?)\nRun with --help"],
+  [['usrs', 'list', '--limit', '5'], "unknown command 'usrs'\n(Did you mean users?)"],
+  [['servers', 'lst'], "unknown command 'lst'\n(Did you mean list?)"],
+  [['serve', 'now'], 'too many arguments'],
+  [['--port', '80'], 'PORT=8080'],
   [['--bogus'], "unknown option '--bogus'"],
   [['serve', '--port', '80'], 'PORT=8080'],
   [['keys'], 'Usage: gatehouse keys'],

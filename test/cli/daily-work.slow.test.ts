@@ -34,7 +34,11 @@ afterAll(async () => {
   home[Symbol.dispose]();
 });
 
-const listed = z.object({ data: z.array(z.record(z.string(), z.unknown())), hasMore: z.boolean() });
+const rows = z.array(z.record(z.string(), z.unknown()));
+const listed = z.union([
+  z.object({ data: rows, pagination: z.object({ hasMore: z.boolean() }) }),
+  z.object({ servers: rows, count: z.int() }).transform(({ servers }) => ({ data: servers })),
+]);
 
 async function recordsOf(args: string[], env: Record<string, string>) {
   const { out, err, code } = await runCli([...args, '--json'], env);
@@ -59,6 +63,47 @@ describe.each([
     expect(await runCli(['users', 'create', username], env())).toMatchObject({
       code: 1,
       err: expect.stringContaining('is taken'),
+    });
+  });
+
+  test('a list has titles, and names the option of its next page', async () => {
+    await runCli(['users', 'create', `${username}-2`], env());
+    const first = await runCli(['users', 'list', '--limit', '1'], env());
+    const [, cursor = ''] = /^There are more\. The next page: --cursor (\S+)\n$/.exec(first.err) ?? [];
+    const second = await runCli(['users', 'list', '--limit', '1', '--cursor', cursor], env());
+    const all = await recordsOf(['users', 'list'], env());
+    expect([first, second].map(({ out }) => out.split('\n')[1]?.split(/ {2,}/)[0])).toEqual(
+      all.slice(0, 2).map(({ userId }) => userId),
+    );
+    const servers = await runCli(['servers', 'list', '--offset', '1'], env());
+    expect(servers).toMatchObject({ code: 0, out: '', err: 'There are no servers to list.\n' });
+    for (const args of [
+      ['keys', 'list'],
+      ['connectors', 'list'],
+      ['audit', 'list'],
+      ['credentials', 'list', '--user', 'demo'],
+    ]) {
+      const { out } = await runCli(args, env() === remote ? local : env());
+      expect(out).toMatch(/^[A-Z]+( {2,}[A-Z]+( [A-Z]+)*)+\n/);
+      expect(out).not.toMatch(/\dT\d/);
+    }
+  });
+
+  test('executions list shows the names of user and server', async () => {
+    const url = /http:\S+\/mcp\/srv\S+/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8'))?.[0] ?? '';
+    const params = { name: 'sandbox_get_order', arguments: { orderId: 'ord_5001' } };
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    await until(async () => {
+      const { out } = await runCli(['executions', 'list', '--action', 'get_order'], env());
+      return /^TIME +ACTION +OUTCOME +MS +USER +SERVER +CALLER +EXECUTION\n\S+ \S+Z +sandbox\.get_order +\w+.* demo +Sandbox /.test(
+        out,
+      );
     });
   });
 
@@ -205,7 +250,7 @@ test('an address without key, a wrong key and a closed port are refused in words
   const { GATEHOUSE_KEY: _, ...withoutKey } = remote;
   const said = async (env: Record<string, string>, ...args: string[]) => {
     const { code, out, err } = await runCli(['servers', 'list', ...args], env);
-    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect({ code, out }).toEqual({ code: args.includes('--environment') ? 2 : 1, out: '' });
     return err;
   };
   expect(await said(withoutKey)).toMatch(
@@ -219,6 +264,14 @@ test('an address without key, a wrong key and a closed port are refused in words
 
 test.each([
   [['call', 'sandbox', '--user', 'demo'], 'must be <connector>.<action>'],
+  [['call', 'sandbox.list_orders', '--user', 'demo', '--input', '{bad'], '--input is not JSON'],
+  [['call', 'sandbox.list_orders', '--user', 'demo', '--input', '[]'], '--input must be a JSON object'],
+  [
+    ['call', 'sandbox.list_orders', '--user', 'demo', '--input', '{}', '--input-file', '-'],
+    '--input and --input-file exclude each other',
+  ],
+  [['workflows', 'run', 'wf', '--user', 'demo', '--input', '{bad'], '--input is not JSON'],
+  [['users', 'list', '--environment', 'staging'], '--environment must be development or production'],
   [['call', 'sandbox.list_orders'], "required option '--user"],
   [['servers', 'list', '--limit', '0'], '--limit must be a whole number'],
   [['completion', 'tcsh'], 'the shell must be bash, zsh, fish'],

@@ -6,7 +6,7 @@ import { cliEnv, runCli, startCli, tempHome } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
 const keys = z.object({
-  keys: z.array(
+  data: z.array(
     z.object({ keyId: z.string(), name: z.string(), kind: z.string(), scopes: z.array(z.string()) }),
   ),
 });
@@ -27,15 +27,18 @@ test('keys create, list, rotate and revoke work against the store of a running s
   expect(await status(made.out.trim())).toBe(200);
 
   const listed = keys.parse(JSON.parse((await runCli(['keys', 'list', '--json'], env)).out));
-  expect(listed.keys.map(({ kind, name }) => [kind, name])).toEqual([
+  expect(listed.data.map(({ kind, name }) => [kind, name])).toEqual([
     ['environment', 'development'],
     ['environment', 'production'],
     ['named', 'deploy'],
   ]);
   const lines = (await runCli(['keys', 'list', '--environment', 'production'], env)).out.split('\n');
-  expect(lines[1]).toMatch(/^key_\w+ +production +deploy .*servers:read,users:read$/);
+  expect(lines[0]).toMatch(/^KEY +ENVIRONMENT +NAME +STATUS +LAST USED +SCOPES$/);
+  expect(lines[2]).toMatch(
+    /^key_\w+ +production +deploy +active +\d{4}-\d\d-\d\d [\d:]{8}Z +servers:read,users:read$/,
+  );
 
-  const keyId = listed.keys[2]?.keyId ?? '';
+  const keyId = listed.data[2]?.keyId ?? '';
   const rotated = await runCli(['keys', 'rotate', keyId, '--overlap-seconds', '600'], env);
   expect(rotated.err).toBe(
     'The API key "deploy" is new; the old one ends in 600 seconds. It is not shown again.\n',

@@ -110,7 +110,7 @@ function partsOf(code: string): string[] {
 function filledIn(part: string, { printed, url }: { printed: string; url: string }): string {
   return part
     .replaceAll('http://127.0.0.1:3000', url)
-    .replaceAll(/https:\/\/\w+\.example\.com\/gatehouse/g, RECEIVER)
+    .replaceAll(/https:\/\/ops\.example\.com\/gatehouse/g, RECEIVER)
     .replaceAll(/\b((?:gh_)?[a-z]+)_…/g, (whole, kind: string) => {
       const known = printed.match(new RegExp(`\\b${kind}_[0-9A-Za-z]{16,}`, 'g'));
       return known?.at(-1) ?? whole;

@@ -78,7 +78,11 @@ test('pages are served as HTML and as Markdown, with the address of this service
   const links = [...index.matchAll(/\]\((\S+)\)/g)].map(([, link = '']) => link);
   expect(links.length).toBeGreaterThan(40);
   for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
-  expect(await (await fetch(`${service.url}/llms-full.txt`)).text()).toContain('# Error codes');
+  const whole = await (await fetch(`${service.url}/llms-full.txt`)).text();
+  expect(whole).toContain('# Error codes');
+  const named = [...whole.matchAll(/^- \[[^\]]+\]\((http\S+)\): /gm)].map(([, link = '']) => link);
+  expect(named).toContain(`${service.url}/docs/api/models.md`);
+  for (const link of named) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
 });
 
 test('files of pages may be cached for ever under their version only', async () => {

@@ -22,6 +22,11 @@ const fields = {
 const definition = manual([message('a', '=config.tone')], { configurableFields: fields });
 const install = (workflowId: string, body: object, userId = service.userId) =>
   service.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, { body });
+const connectAnother = (userId: string) =>
+  service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: 'sandbox', type: 'api_key', data: { apiKey: 'sandbox_another' } },
+  });
 
 describe('an installation', () => {
   test('fills in defaults, chooses its account, and masks secrets', async () => {
@@ -91,6 +96,40 @@ describe('an installation', () => {
     expect([foreign.status, foreign.at('code')]).toEqual([404, 'credential_not_found']);
     const useless = await install(workflowId, { credentials: { slack: service.credentialId } });
     expect([useless.status, useless.at('details.faults.0.field')]).toEqual([400, 'credentials.slack']);
+  });
+
+  test('with several accounts of an app names the member that chooses one', async () => {
+    const { userId, credentialId } = await service.newUser('several');
+    await connectAnother(userId);
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    const ambiguous = {
+      code: 'credential_ambiguous',
+      error:
+        'This user has 2 active credentials for Sandbox. Choose one with credentials: {"sandbox": "<credentialId>"}.',
+    };
+    expect((await install(workflowId, {}, userId)).body).toMatchObject(ambiguous);
+    const version = `/workflows/${workflowId}/versions/1/try?userId=${userId}`;
+    expect((await service.call('POST', version, { body: {} })).body).toMatchObject(ambiguous);
+    const chosen = await install(workflowId, { credentials: { sandbox: credentialId } }, userId);
+    expect(chosen.at('credentials')).toEqual({ sandbox: credentialId });
+  });
+
+  test('names the request that makes an upgrade with several accounts possible', async () => {
+    const { userId, credentialId } = await service.newUser('upgraded');
+    await connectAnother(userId);
+    const workflowId = await service.define(manual([{ stepId: 'a', map: '1' }]));
+    await install(workflowId, {}, userId);
+    await service.publish(workflowId, manual([message('a', 'x')]));
+    const upgrade = () => service.call('PUT', `/workflows/${workflowId}/upgrade?userId=${userId}`);
+    const refused = await upgrade();
+    expect(refused.at('error')).toBe(
+      `This user has 2 active credentials for Sandbox. Choose one with PUT /users/${userId}/credentials/{credentialId} {"default": true}.`,
+    );
+    await service.call('PUT', `/users/${userId}/credentials/${credentialId}`, {
+      headers: { 'x-svc-userid': userId },
+      body: { default: true },
+    });
+    expect((await upgrade()).at('upgraded')).toBe(true);
   });
 
   test('rejected without an account of its app returns a connect link', async () => {

@@ -15,7 +15,7 @@ import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { useAll, useRest } from '../queries.ts';
 import { exchange, query, type Answer } from '../rest-client.ts';
-import { useScope } from '../signed-in.ts';
+import { useScope, useSession } from '../signed-in.ts';
 import { RunResult } from './playground-result.tsx';
 
 const CHOICES = ['userId', 'connectorId', 'actionId', 'credentialId'] as const;
@@ -24,6 +24,7 @@ type Choice = Record<(typeof CHOICES)[number], string>;
 /** Runs an action of a connector for a user, with a form made from its schema. */
 export function ActionPlayground() {
   const [choice, choose] = useFilters(CHOICES);
+  const { environment } = useSession();
   const user = useRest<UserRecord>(`/users/${encodeURIComponent(choice.userId)}`, {
     enabled: choice.userId !== '',
   });
@@ -94,7 +95,8 @@ export function ActionPlayground() {
         !actions.isLoading && (
           <div className="card">
             <Empty title="Choose what to run" icon={<IconPlayerPlay aria-hidden />}>
-              Choose a user, a connector and an action. The connector Sandbox needs no account anywhere.
+              Choose a user, a connector and an action.
+              {environment === 'development' && ' The connector Sandbox needs no account anywhere.'}
             </Empty>
           </div>
         )

@@ -1,4 +1,5 @@
-import { Alert, SegmentedControl } from '@mantine/core';
+import { Alert, Anchor, SegmentedControl } from '@mantine/core';
+import { Link } from 'react-router';
 import type { UserRecord } from '../api-types.ts';
 import { Page } from '../parts/page.tsx';
 import { useFilters } from '../parts/search-params.ts';
@@ -32,7 +33,11 @@ export function Playground() {
       </div>
       {first.data?.data.length === 0 && (
         <Alert variant="light" title="This environment has no users yet">
-          A call is always for a user. Create one with <span className="mono">gatehouse users create</span>.
+          A call is always for a user. Create one on the page{' '}
+          <Anchor component={Link} to="/users" underline="always">
+            Users
+          </Anchor>
+          .
         </Alert>
       )}
       {kind === 'tool' ? <ToolPlayground /> : <ActionPlayground />}

@@ -16,7 +16,7 @@ import { Link } from 'react-router';
 import type { SettingsRecord } from '../api-types.ts';
 import { ConfirmDialog, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { BASE } from '../page-facts.ts';
+import { DocsLink } from '../parts/docs-link.tsx';
 import { Jumps, Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -103,11 +103,7 @@ function Backups() {
             audit log
           </Anchor>
           , or apply an earlier file of <span className="mono">gatehouse config export</span>. All ways are in
-          the{' '}
-          <Anchor href={`${BASE}/docs/backup`} underline="always">
-            documentation of backups
-          </Anchor>
-          .
+          the <DocsLink to="backup">documentation of backups</DocsLink>.
         </Text>
       </Stack>
     </Section>

@@ -87,8 +87,8 @@ export function UserList() {
                 </Empty>
               ) : (
                 <Empty title="No users yet" icon={<IconUsers aria-hidden />}>
-                  Create one here, or let your application create them with POST /users. Then send the user a
-                  link that connects an account.
+                  “New user” above creates one, and so may your application. Then send the user a link that
+                  connects an account, from the page of the user.
                 </Empty>
               )
             }

@@ -3,6 +3,7 @@ import { IconFilterOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { SubscriptionRecord } from '../api-types.ts';
 import { DeliveryCounts } from '../parts/delivery-counts.tsx';
+import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
@@ -85,9 +86,9 @@ export function WebhookList() {
               </Empty>
             ) : (
               <Empty title="No subscriptions yet">
-                Your server subscribes an address to the events of an account.{' '}
-                <Anchor href="/docs/webhooks">Webhooks in the documentation</Anchor> shows how. Settings have
-                an address for the events of the environment.
+                Your server subscribes an address to the events of an account. See{' '}
+                <DocsLink to="webhooks">webhooks in the documentation</DocsLink>. Settings have an address for
+                the events of the environment.
               </Empty>
             )
           }

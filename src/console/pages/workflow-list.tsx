@@ -2,6 +2,7 @@ import { Anchor, Badge, Button, Group } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { VersionRecord, WorkflowRecord } from '../api-types.ts';
+import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { UnpagedList, type Column } from '../parts/records.tsx';
@@ -36,8 +37,8 @@ export function WorkflowList() {
           keyOf={(row) => row.workflowId}
           empty={
             <Empty title="No workflows yet">
-              Six come with Gatehouse: <span className="mono">POST /workflow-starters/low-stock-message</span>{' '}
-              makes one that runs on the sandbox.
+              {mayWrite && '“New workflow” above makes one. '}Six examples come with Gatehouse. See{' '}
+              <DocsLink to="workflows#in-two-minutes">workflows in the documentation</DocsLink>.
             </Empty>
           }
         />

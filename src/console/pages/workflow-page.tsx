@@ -5,6 +5,7 @@ import type { InstallationRecord, VersionDifference, VersionRecord, WorkflowReco
 import { ConfirmButton } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Difference } from '../parts/difference.tsx';
+import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading, UnpagedList, type Column } from '../parts/records.tsx';
@@ -78,8 +79,9 @@ export function WorkflowPage() {
           keyOf={(row) => row.installationId}
           empty={
             <Empty title="Not installed yet">
-              <span className="mono">POST /workflows/…/install?userId=…</span> installs it for a user with the
-              user's own configuration.
+              Your application installs it for a user with the user's own configuration, or shows the user a
+              form for it. See{' '}
+              <DocsLink to="workflows#installations">installations in the documentation</DocsLink>.
             </Empty>
           }
         />

@@ -46,8 +46,8 @@ export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: str
               <Empty title="No run has this state">Runs are kept for 30 days.</Empty>
             ) : (
               <Empty title="No runs yet">
-                A run begins when its trigger fires. <span className="mono">POST /workflows/…/run</span>{' '}
-                starts an installed workflow now.
+                A run begins when the trigger of an installed workflow fires. “Run now” at an installation on
+                the page of the workflow begins one by hand.
               </Empty>
             )
           }

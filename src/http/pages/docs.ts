@@ -61,6 +61,8 @@ function modelRoutes(docs: Pick<DocsSite, 'forModels'>): Route[] {
       path: '/llms-full.txt',
       operationId: 'getLlmsText',
       summary: 'The documentation for models as one text',
+      description:
+        'Less than 100,000 tokens: without the tables of fields, whose pages the text names at its beginning.',
       success: text,
       handler: async ({ header }) => docs.forModels('llms-full.txt', header),
     }),
