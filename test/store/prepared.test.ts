@@ -11,12 +11,15 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     const { database, remove } = await freshDatabase(kind);
     const store = await openStore(database);
     await migrate(store, 1);
-    const insert = manyRows((db, rows: Selectable<Tables['seen']>[]) => db.insertInto('seen').values(rows));
-    const first = { source_id: 's', key: 'a', seen_at: 1, state: 'x', silent: 0 as const };
-    const second = { state: 'y', silent: 0 as const, key: 'b', seen_at: 2, source_id: 's' };
+    const insert = manyRows((db, rows: Selectable<Tables['idempotency']>[]) =>
+      db.insertInto('idempotency').values(rows),
+    );
+    const rest = { state: 'done' as const, status: null, body: null };
+    const first = { key_hash: 'a', request_hash: 'x', ...rest, lease_until: 1, expires_at: 2 };
+    const second = { expires_at: 4, lease_until: 3, ...rest, request_hash: 'y', key_hash: 'b' };
     for (const row of [first, second])
       await store.db.transaction().execute((tx) => insert(store.db, tx, [row]));
-    const stored = await store.db.selectFrom('seen').selectAll().orderBy('key').execute();
+    const stored = await store.db.selectFrom('idempotency').selectAll().orderBy('key_hash').execute();
     await store.close();
     await remove();
     expect(stored).toEqual([first, second]);
