@@ -1,17 +1,17 @@
-import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { OpenContext } from './context.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError } from './lib/errors.ts';
+import { GracefulServer } from './lib/graceful-server.ts';
 import { loadOnce } from './lib/memo.ts';
 import { takeConnectionsInTurn, turnOf } from './lib/request-turns.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 import { DRAIN_MS } from './lib/drain.ts';
 
-const SWEEP_MS = 50;
 /** Connections that may wait to be accepted. The system drops further ones, and their clients try again after a second. */
 const BACKLOG = 4096;
 /** Delay of background work after a start, because the first client may wait for its answer. */
@@ -51,17 +51,13 @@ export async function listen(context: OpenContext): Promise<App> {
     else rest(req, res);
   };
   const turns = context.requestTurns;
-  const server = createServer({ IncomingMessage: TimedRequest }, (req, res) => {
+  const server = new GracefulServer({ IncomingMessage: TimedRequest }, (req, res) => {
     const turn = turnOf(req, { turns, trustedProxies: config.trustedProxies });
     if (turn) void turn.then(() => serve(req, res));
     else serve(req, res);
   });
   takeConnectionsInTurn(server, turns);
-  const connections = new Set<Socket>();
-  server.on('connection', (socket) => {
-    connections.add(socket);
-    socket.once('close', () => connections.delete(socket));
-  });
+  server.followConnections();
   // Idle sockets must outlive the usual minute of load balancers, so that a balancer never writes to a closing
   // socket.
   server.keepAliveTimeout = 65_000;
@@ -106,7 +102,7 @@ export async function listen(context: OpenContext): Promise<App> {
       mcp.closeStreams();
       await context.liveTopics.close();
       await Promise.all([
-        drain(server, connections),
+        server.drain(),
         mcp.drain(DRAIN_MS),
         keepAlive.close(),
         presence.close(),
@@ -168,23 +164,4 @@ function addressOf(server: Server): AddressInfo {
   if (address === null || typeof address === 'string')
     throw new Error('The server does not listen on a port.');
   return address;
-}
-
-async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
-  // Connections that node:http does not have yet are among them.
-  const force = setTimeout(() => {
-    for (const socket of connections) socket.destroy();
-  }, DRAIN_MS);
-  // A connection whose request ends during the drain stays open, but further requests on it would be rejected.
-  const sweep = setInterval(() => {
-    server.closeIdleConnections();
-    // Browsers and pools open connections in advance. Node.js counts only connections with a request as idle.
-    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  }, SWEEP_MS);
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-  clearInterval(sweep);
-  clearTimeout(force);
 }
