@@ -1,11 +1,12 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { OpenContext } from './context.ts';
 import { ConfigError } from './config.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError, thrownMessage } from './lib/errors.ts';
+import { GracefulServer } from './lib/graceful-server.ts';
 import { loadLazy } from './load-lazy.ts';
 import { loadOnce } from './lib/memo.ts';
 import { isOpenedInBrowser } from './http/pages/mcp-address-page.ts';
@@ -15,7 +16,6 @@ import { DRAIN_MS } from './lib/drain.ts';
 import type { ProbePort } from './runtime/probe-port.ts';
 import { notReady } from './runtime/readiness.ts';
 
-const SWEEP_MS = 50;
 /** Connections that may wait to be accepted. The system drops further ones, and their clients try again after a second. */
 const BACKLOG = 4096;
 /** Delay of background work after a start, because the first client may wait for its answer. */
@@ -49,14 +49,9 @@ export async function listen(context: OpenContext): Promise<App> {
   const mcp = await createMcpHandler(context);
   const rest = restOf(context, mcp);
 
-  const server = createServer((req, res) => {
+  const server = new GracefulServer((req, res) => {
     if (req.url?.startsWith('/mcp/') && !isOpenedInBrowser(req)) void mcp.handle(req, res);
     else rest(req, res);
-  });
-  const connections = new Set<Socket>();
-  server.on('connection', (socket) => {
-    connections.add(socket);
-    socket.once('close', () => connections.delete(socket));
   });
   // Idle sockets must outlive the usual minute of load balancers, so that a balancer never writes to a closing
   // socket.
@@ -109,7 +104,7 @@ export async function listen(context: OpenContext): Promise<App> {
       mcp.closeStreams();
       await context.liveTopics.close();
       await Promise.all([
-        drain(server, connections),
+        server.drain(),
         mcp.drain(DRAIN_MS),
         keepAlive.close(),
         presence.close(),
@@ -186,22 +181,4 @@ function addressOf(server: Server): AddressInfo {
   if (address === null || typeof address === 'string')
     throw new Error('The server does not listen on a port.');
   return address;
-}
-
-async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
-  const force = setTimeout(() => {
-    for (const socket of connections) socket.destroy();
-  }, DRAIN_MS);
-  // A connection whose request ends during the drain stays open, but further requests on it would be rejected.
-  const sweep = setInterval(() => {
-    server.closeIdleConnections();
-    // Browsers and pools open connections in advance. Node.js counts only connections with a request as idle.
-    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  }, SWEEP_MS);
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-  clearInterval(sweep);
-  clearTimeout(force);
 }

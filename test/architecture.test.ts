@@ -75,7 +75,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   programs: ['lib', 'store', 'base.ts', 'runtime'],
   backup: ['lib', 'store', 'crypto', 'config.ts', 'identity'],
-  custom: ['lib', 'store', 'connectors', 'openapi', 'base.ts', 'runtime'],
+  custom: ['lib', 'store', 'connectors', 'openapi', 'base.ts', 'runtime', 'unified'],
   remote: ['lib', 'store', 'connectors', 'base.ts', 'runtime', 'upstream', 'credentials', 'custom'],
   'http/context.ts': ['telemetry', 'remote', 'runtime', 'identity', 'servers', 'connect', 'workflows'],
   'http/server': ['lib', 'store', 'crypto', 'package.ts', 'base.ts', 'identity', 'http/context.ts'],

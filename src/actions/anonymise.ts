@@ -28,6 +28,8 @@ const DAY_MS = 86_400_000;
 export interface Anonymiser {
   value(value: Json, member?: string): Json;
   text(text: string, member?: string): string;
+  /** As text(). Where the result does not fit, only what may change is replaced: `given` itself fits. */
+  fitting(given: string, fits: (text: string) => boolean): string;
   /** From now on, replaces the origin `from` in addresses by the origin `to`. */
   origin(from: string, to: string): void;
 }
@@ -73,6 +75,21 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
       .map((piece, index) => (index % 2 === 1 ? shifted(piece, shiftDays) : words(piece)))
       .join('');
   };
+
+  const fitting = (given: string, fits: (text: string) => boolean): string => {
+    const made = text(given);
+    if (fits(made) || !fits(given)) return made;
+    const pieces = given.split(/([\p{L}\p{N}]+)/u);
+    for (const [at, piece] of pieces.entries()) {
+      if (at % 2 === 0) continue;
+      const fitsWith = (word: string) => fits(pieces.with(at, word).join(''));
+      const word = run(piece);
+      pieces[at] = fitsWith(word) ? word : similarWhere(piece, fitsWith);
+      // The same word of the answers gets the same replacement.
+      runs.set(piece, pieces[at]);
+    }
+    return pieces.join('');
+  };
   /** Replaces a part of a UUID. */
   const hex = (found: string): string => {
     const made =
@@ -102,7 +119,7 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
     if (typeof given !== 'object' || given === null) return given;
     return Object.fromEntries(Object.entries(given).map(([key, each]) => [name(key), value(each, key)]));
   };
-  return { value, text, origin: (from, to) => origins.set(from, to) };
+  return { value, text, fitting, origin: (from, to) => origins.set(from, to) };
 }
 
 /** Returns the first name of a host; `app` for an IP address. */
@@ -148,6 +165,19 @@ function similar(text: string): string {
       return character.toLowerCase() === character ? letter : letter.toUpperCase();
     })
     .join('');
+}
+
+/** Replaces each character by another of its kind with which the text fits. Others stay, because a pattern names them. */
+function similarWhere(text: string, fits: (text: string) => boolean): string {
+  const characters = [...text];
+  for (const [at, character] of characters.entries()) {
+    const kinds = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const kind = kinds.find((one) => one.includes(character)) ?? '';
+    const from = randomInt(Math.max(1, kind.length));
+    const others = [...kind.slice(from), ...kind.slice(0, from)].filter((one) => one !== character);
+    characters[at] = others.find((one) => fits(characters.with(at, one).join(''))) ?? character;
+  }
+  return characters.join('');
 }
 
 /** Returns a date with its time as it was, some days earlier. */

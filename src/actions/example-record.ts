@@ -3,9 +3,10 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { ActionExample } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import { parametersOf } from '../connectors/parameters.ts';
-import { storedFields } from '../credentials/fields.ts';
+import { checkFields, storedFields } from '../credentials/fields.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
-import { asObject, isJsonObject, parseJson, type Json } from '../lib/json.ts';
+import { asObject, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { compilePattern } from '../lib/linear-pattern.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import { createScrubber } from '../lib/scrub.ts';
 import { createAnonymiser, type Anonymiser } from './anonymise.ts';
@@ -50,7 +51,7 @@ export async function recordExample(
     action: recording.action,
     ...(recording.authentication === undefined ? {} : { authentication: recording.authentication }),
     credential: replacedCredential(connector, live, { credential: recording.credential, anonymiser }),
-    input: asObject(anonymiser.value(live.input)),
+    input: replacedInput(live, anonymiser),
   };
   const { sent, answers, outbound } = replacedOutbound(exchanges, {
     anonymiser,
@@ -198,6 +199,18 @@ function secretsOf(connector: Connector, { credential }: ExampleCall): string[] 
     .map(([, value]) => value.open());
 }
 
+/** Returns the input with replaced values, which match the patterns of their parameters. */
+function replacedInput({ action, input }: ExampleCall, anonymiser: Anonymiser): JsonObject {
+  // Their replacements come first, because equal values get equal replacements.
+  const matching = parametersOf(action.definition).flatMap(({ name, parameter: { pattern } }) => {
+    const given = input[name];
+    if (typeof given !== 'string' || typeof pattern !== 'string') return [];
+    const compiled = compilePattern(pattern);
+    return [[name, anonymiser.fitting(given, (text) => compiled.test(text))] as const];
+  });
+  return { ...asObject(anonymiser.value(input)), ...Object.fromEntries(matching) };
+}
+
 /** Returns the credential with invented values. Values that the file itself names stay, such as a version. */
 function replacedCredential(
   connector: Connector,
@@ -210,10 +223,12 @@ function replacedCredential(
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const field = fields.get(name);
-      if (!field || field.secret)
-        return [name, field?.pattern === undefined ? `example-${name}` : plain.text(value)];
+      if (!field || (field.secret && field.pattern === undefined)) return [name, `example-${name}`];
+      const fits = (text: string) =>
+        checkFields(new Map([[name, field]]), { [name]: text }).faults.length === 0;
+      if (field.secret) return [name, plain.fitting(value, fits)];
       const isOfFile = field.default === value || field.example === value || field.enum?.includes(value);
-      return [name, isOfFile ? value : anonymiser.text(value)];
+      return [name, isOfFile ? value : anonymiser.fitting(value, fits)];
     }),
   );
 }

@@ -8,7 +8,6 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { notifyAccountsChanged } from '../store/change-notes.ts';
-import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
@@ -103,49 +102,6 @@ export async function connectAccount(context: ChangeContext, input: NewCredentia
 export async function createCredential(context: ChangeContext, input: NewCredential): Promise<Credential> {
   const { credential } = await connectAccount(context, input);
   return credential;
-}
-
-const ORDER: ListOrder = { columns: { created_at: 'whole', credential_id: 'id' }, direction: 'asc' };
-
-interface CredentialFilter extends PageRequest {
-  environment: Environment;
-  userId: string;
-  connectorId?: string | undefined;
-  /** Only these, of those that the user has. */
-  credentialIds?: readonly string[];
-}
-
-/** Returns a page of a user's credentials, oldest first, and the position where it ends. */
-export async function listCredentials(
-  db: DbOrTx,
-  filter: CredentialFilter,
-): Promise<PageEnd & { credentials: Credential[] }> {
-  const { credentialIds } = filter;
-  let query = db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('user_id', '=', filter.userId)
-    .where('environment', '=', filter.environment);
-  if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
-  // PostgreSQL accepts no empty list.
-  if (credentialIds)
-    query = query.where('credential_id', 'in', credentialIds.length > 0 ? credentialIds : ['']);
-  const { rows: credentials, ...end } = await readPage(query, ORDER, filter);
-  return { credentials: credentials.map(toCredential), ...end };
-}
-
-/** Returns a page of the credentials of all users that have a state, oldest first. */
-export async function listCredentialsIn(
-  db: DbOrTx,
-  { environment, state, ...page }: PageRequest & Pick<Credential, 'environment' | 'state'>,
-): Promise<PageEnd & { credentials: Credential[] }> {
-  const query = db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('environment', '=', environment)
-    .where('state', '=', state);
-  const { rows: credentials, ...end } = await readPage(query, ORDER, page);
-  return { credentials: credentials.map(toCredential), ...end };
 }
 
 /** Prepared, because to build the statement takes longer than to run it. */

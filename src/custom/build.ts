@@ -46,6 +46,7 @@ export interface CheckTask {
   kind: Parts['kind'];
   source: string;
   overlay: string | null;
+  isStored: Parts['isStored'];
 }
 
 /** Compares a connector with the OpenAPI document of its vendor. */
@@ -96,8 +97,8 @@ export interface Imported {
  */
 export function build(task: BuildTask): Built {
   if (task.type === 'import') return importDocument(task);
-  const { kind, id } = task;
-  return built({ kind, source: sourceOf(task.source), overlay: overlayIn(task.overlay) }, id);
+  const { kind, id, isStored } = task;
+  return built({ kind, source: sourceOf(task.source), overlay: overlayIn(task.overlay), isStored }, id);
 }
 
 /**

@@ -10,6 +10,7 @@ import { parseValue, parseYaml, type Parsed } from '../connectors/parse.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { asObject, canonicalJson, parseJson, type JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
+import { mapMemberFaults } from '../unified/map-members.ts';
 import type { Parts, Source } from './parts.ts';
 import { actionsRule, DEPTH_RULE, SENT, sizeRule, WHOLE_API } from './size.ts';
 
@@ -41,7 +42,7 @@ export function readDefinition(parts: Parts, path: string, id?: string): Read {
 }
 
 function read(parts: Parts, path: string, id: string | undefined): Read {
-  const { source, kind } = parts;
+  const { source, kind, isStored = false } = parts;
   const given = typeof source === 'string' ? parseYaml(source, path) : { value: source, lineOf: noLine };
   if ('faults' in given) return { faults: given.faults };
   const { value, lineOf } = given;
@@ -57,6 +58,7 @@ function read(parts: Parts, path: string, id: string | undefined): Read {
   const file = parsed.definition;
   const faults = [...customFaults(file), ...compileFaults(file)];
   if (id !== undefined && file.id !== id) faults.push({ path: 'id', rule: `must equal "${id}"` });
+  if (faults.length === 0 && !isStored) faults.push(...mapMemberFaults(file));
   if (faults.length > 0)
     return {
       faults: faults.map((fault) => inPart({ file: path, line: lineOf(fault.path), ...fault })),

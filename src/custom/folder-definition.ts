@@ -4,6 +4,7 @@ import { toCached, type CachedDefinition } from '../connectors/definition-cache.
 import type { FileFault } from '../connectors/file-fault.ts';
 import type { Overlay } from '../connectors/overlay.ts';
 import { parseWithOverlay, parseYaml } from '../connectors/parse.ts';
+import { mapMemberFaults } from '../unified/map-members.ts';
 import { DEPTH_RULE, WHOLE_API, sizeRule } from './size.ts';
 
 /** The texts of a connector of the folder. */
@@ -51,6 +52,7 @@ function read(texts: FolderTexts): FolderDefinition {
   if (!parsed.definition) return { faults: parsed.faults };
   const { definition, lineOf } = parsed;
   const faults = [...customFaults(definition), ...compileFaults(definition)];
+  if (faults.length === 0) faults.push(...mapMemberFaults(definition));
   if (faults.length > 0)
     return { faults: faults.map((fault) => ({ file, line: lineOf(fault.path), ...fault })) };
   return { definition: toCached(definition), faults: [] };

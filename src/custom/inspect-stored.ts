@@ -41,7 +41,7 @@ async function faultsOf(
     // The code of this release checked it when it was stored, or at a start.
     if (!version || version.checker === checkerHash()) return { faults: [], needsOverlay: false };
     const { kind, source, overlay } = version;
-    const parts = { kind, source: sourceOf(source), overlay: overlayIn(overlay) };
+    const parts = { kind, source: sourceOf(source), overlay: overlayIn(overlay), isStored: true };
     const { faults } = readDefinition(parts, connectorId, connectorId);
     return {
       faults: faults.map(

@@ -126,7 +126,7 @@ async function checkAgain(
   environment: Environment,
   { connectorId, kind, source, overlay }: Version,
 ): Promise<Columns | undefined> {
-  const parts = { kind, source: sourceOf(source), overlay: overlayIn(overlay) };
+  const parts = { kind, source: sourceOf(source), overlay: overlayIn(overlay), isStored: true };
   try {
     return (await makeFromParts(context, environment, { parts, id: connectorId })).columns;
   } catch (error) {

@@ -34,11 +34,12 @@ export async function makeFromParts(
   environment: Environment,
   { parts, id }: { parts: Parts; id: string | undefined },
 ): Promise<Checked> {
-  const { kind, source, overlay } = parts;
+  const { kind, source, overlay, isStored } = parts;
   const text = JSON.stringify(source);
   if (text.length > LARGE_CHARS) {
     const overlayText = overlay === undefined ? null : JSON.stringify(overlay);
-    return builds.run(environment, { type: 'check', id, kind, source: text, overlay: overlayText });
+    const task = { type: 'check', id, kind, source: text, overlay: overlayText, isStored } as const;
+    return builds.run(environment, task);
   }
   const { columnsOf, requireDefinition } = await import('./custom-definition.ts');
   const made = requireDefinition(parts, id);

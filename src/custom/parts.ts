@@ -10,6 +10,11 @@ export interface Parts {
   readonly kind: CustomKind;
   /** The operator's changes, as a merge patch (RFC 7396). */
   readonly overlay: JsonObject | undefined;
+  /**
+   * Whether an earlier release may have accepted it. A map that writes an unknown member is then no fault, because the
+   * connector's actions work.
+   */
+  readonly isStored?: boolean | undefined;
 }
 
 /** Returns the source in a column. */

@@ -5,6 +5,7 @@ import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/change-notes.ts';
+import { memoByText } from '../lib/memo.ts';
 import { isPostgres, perDatabase, runPrepared } from '../store/prepared.ts';
 import { orExists } from '../store/open-database.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
@@ -178,6 +179,22 @@ export async function newestServerId(db: DbOrTx, environment: Environment): Prom
   return row?.server_id;
 }
 
+/** Prepared for each kind of filter, because to build the statements takes longer than to run them. */
+const serverLists = perDatabase((db) =>
+  memoByText(4, (filters) => {
+    let query = db.selectFrom('servers').where('environment', '=', 'development');
+    if (filters.includes('owner')) query = query.where('owner_user_id', '=', '');
+    if (filters.includes('bound')) query = query.where('bound', '=', 0);
+    // The walk up to a deep offset reads only the index; only rows of the page are read.
+    const page = query.select('server_id').orderBy('created_at').orderBy('server_id').limit(1).offset(0);
+    const rows = db.selectFrom('servers').selectAll().where('server_id', 'in', page);
+    return {
+      count: query.select((e) => e.fn.countAll<number>().as('count')).compile(),
+      rows: rows.orderBy('created_at').orderBy('server_id').compile(),
+    };
+  }),
+);
+
 /**
  * Returns a page of servers in order of creation, and their total count. `bound` selects servers that JWTs created.
  */
@@ -186,25 +203,15 @@ export async function listServers(
   environment: Environment,
   filter: { ownerUserId?: string | undefined; bound?: boolean; limit: number; offset: number },
 ): Promise<{ servers: McpServer[]; count: number }> {
-  let query = db.selectFrom('servers').where('environment', '=', environment);
-  if (filter.ownerUserId !== undefined) query = query.where('owner_user_id', '=', filter.ownerUserId);
-  if (filter.bound !== undefined) query = query.where('bound', '=', filter.bound ? 1 : 0);
-  const { count } = await query.select((e) => e.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  // The walk up to a deep offset reads only the index; only rows of the page are read.
-  const page = query
-    .select('server_id')
-    .orderBy('created_at')
-    .orderBy('server_id')
-    .limit(filter.limit)
-    .offset(filter.offset);
-  const rows = await db
-    .selectFrom('servers')
-    .selectAll()
-    .where('server_id', 'in', page)
-    .orderBy('created_at')
-    .orderBy('server_id')
-    .execute();
-  return { servers: rows.map(toServer), count };
+  const { ownerUserId, bound } = filter;
+  const filters = `${ownerUserId === undefined ? '' : 'owner '}${bound === undefined ? '' : 'bound'}`;
+  const lists = serverLists(db)(filters);
+  const values: unknown[] = [environment];
+  if (ownerUserId !== undefined) values.push(ownerUserId);
+  if (bound !== undefined) values.push(bound ? 1 : 0);
+  const counted = await runPrepared(db, lists.count, values);
+  const { rows } = await runPrepared(db, lists.rows, [...values, filter.limit, filter.offset]);
+  return { servers: rows.map(toServer), count: counted.rows[0]?.count ?? 0 };
 }
 
 /** Changes the given fields; `restrictions` and `budgets` are replaced completely. @throws `server_exists`, `invalid_request` */

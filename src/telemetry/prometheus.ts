@@ -15,8 +15,17 @@ export async function renderPrometheus(families: readonly Family[]): Promise<Met
   if (register.getMetricsAsArray().length === 0) collectDefaultMetrics();
   const registry = new Registry();
   for (const family of families) addTo(registry, family);
-  const text = `${await registry.metrics()}\n${await register.metrics()}`;
+  const text = `${await registry.metrics()}\n${withoutEmptyLag(await register.metrics())}`;
   return { text, contentType: registry.contentType };
+}
+
+/**
+ * Leaves out the gauges of the event loop's lag when nothing was measured since the last scrape. The library then gives NaN
+ * as the mean and its largest number as the minimum.
+ */
+function withoutEmptyLag(text: string): string {
+  if (!/^nodejs_eventloop_lag_mean_seconds nan$/im.test(text)) return text;
+  return text.replaceAll(/^nodejs_eventloop_lag_\w+_seconds .*\n/gm, '');
 }
 
 function addTo(registry: Registry, family: Family): void {

@@ -1,6 +1,6 @@
 import { iconPath } from '../connectors/icon.ts';
 import type { Base } from '../base.ts';
-import { listCredentials } from '../credentials/credential-records.ts';
+import { listCredentials } from '../credentials/credential-lists.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { connectorsOf } from './workflow-definition.ts';

@@ -85,6 +85,8 @@ function jobsOf(gatehouse: Talking): Job[] {
     read(`/users/${userId}`),
     read(`/users/${userId}/credentials`),
     read(`/api/servers/${serverId}`),
+    read(`/api/servers/${serverId}?token=false`),
+    read('/api/servers?token=false'),
     read('/api/executions?limit=1'),
     read('/connectors'),
     read('/.well-known/jwks.json'),

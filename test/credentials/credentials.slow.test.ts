@@ -3,12 +3,12 @@ import { executeAction } from '../../src/actions/execute.ts';
 import { describeCredential } from '../../src/credentials/credential.ts';
 import { authenticationMetadata } from '../../src/credentials/metadata.ts';
 import { openCredential } from '../../src/credentials/sealed-values.ts';
+import { listCredentials } from '../../src/credentials/credential-lists.ts';
 import {
   checkCredential,
   createCredential,
   deleteCredential,
   findCredential,
-  listCredentials,
   updateCredential,
   type NewCredential,
 } from '../../src/credentials/credential-records.ts';

@@ -153,6 +153,41 @@ test('a live list becomes an example that replays, without data of the account',
   expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('1 examples replayed')]);
 });
 
+test('replaced values match the patterns of the address, the key and the parameters', async () => {
+  using home = tempHome();
+  await using app = await startApp();
+  const { examples, file, env } = prepared(home.path);
+  const patterns: [string, string][] = [
+    ['format: origin', "format: origin, pattern: '^http://127[.]0[.]0[.]1:[0-9]+$'"],
+    ['type: bearer', "type: bearer, fields: {token: {title: Token, pattern: '^tok_live_[b-e]{6}$'}}"],
+    ['personId: { type: string }', "personId: { type: string, pattern: '^P-[A-F]{6}[0-9]{4}$' }"],
+  ];
+  writeFileSync(
+    file,
+    patterns.reduce((text, [plain, given]) => text.replace(plain, () => given), FILE),
+  );
+  const credential = JSON.stringify({ token: 'tok_live_decbed', origin: app.origin });
+  const input = ['--input', '{"personId": "P-FACADE4711"}'];
+  const args = ['connectors', 'record', 'desk.get_person', '--credential', '-', '--write', ...input];
+  const { code, err } = await runCli(args, env, { input: credential });
+  expect([code, err]).toEqual([0, expect.stringContaining('its new example replays')]);
+
+  const text = readFileSync(examples, 'utf8');
+  for (const real of ['decbed', 'FACADE', '4711', app.origin.split(':')[2] ?? '', '7946'])
+    expect(text).not.toContain(real);
+  const example = parseJson(JSON.stringify(parse(text)));
+  expect(valueAt(example, 'examples.0.credential')).toEqual({
+    token: expect.stringMatching(/^tok_live_[b-e]{6}$/),
+    origin: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+  });
+  const personId = valueAt(example, 'examples.0.input.personId');
+  expect(personId).toMatch(/^P-[A-F]{6}\d{4}$/);
+  // The app repeats the id, which is replaced by the same text.
+  expect(valueAt(example, 'examples.0.response.body.person')).toBe(personId);
+  const checked = await runCli(['connectors', 'check', file], env);
+  expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('1 examples replayed')]);
+});
+
 test('a write is recorded only with consent, next to examples that stay as they are', async () => {
   using home = tempHome();
   await using app = await startApp();

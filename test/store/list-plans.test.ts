@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listExecutions, type ExecutionFilter } from '../../src/actions/execution-list.ts';
 import { undoneBy } from '../../src/actions/executions.ts';
 import { deleteOldRows } from '../../src/actions/execution-retention.ts';
-import { listCredentials } from '../../src/credentials/credential-records.ts';
+import { listCredentials } from '../../src/credentials/credential-lists.ts';
 import { listDeliveries } from '../../src/outbox/deliveries.ts';
 import { listSubscriptions } from '../../src/subscriptions/subscriptions.ts';
 import { listAudit } from '../../src/runtime/audit.ts';

@@ -7,7 +7,7 @@ import type { Tables } from '../../src/store/schema.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 describe.each(STORE_KINDS)('on %s', (kind) => {
-  test('rows whose members come in another order than those of an earlier insert are stored right', async () => {
+  test('rows whose members come in another order are stored right', async () => {
     const { database, remove } = await freshDatabase(kind);
     const store = await openStore(database);
     await migrate(store, 1);

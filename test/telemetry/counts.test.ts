@@ -47,3 +47,12 @@ test('requests over a limit of Gatehouse count by limit', async () => {
   const page = await readMetrics(service.url);
   expect(page.value('gatehouse_rate_limited_requests_total{limit="mcp"}')).toBe(1);
 });
+
+test('scrapes between which nothing was measured have no lag in place of NaN', async () => {
+  await using service = await startService();
+  // The later ones follow at once, before the event loop was measured again.
+  const pages = await Promise.all(Array.from({ length: 3 }, () => readMetrics(service.url)));
+  const lines = pages.flatMap(({ text }) => text.split('\n').filter((line) => !line.startsWith('#')));
+  expect(lines.filter((line) => /NaN$|^nodejs_eventloop_lag_min_seconds 9/i.test(line))).toEqual([]);
+  expect(lines.filter((line) => line.startsWith('nodejs_eventloop_lag_seconds '))).toHaveLength(3);
+});

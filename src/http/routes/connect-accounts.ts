@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeCredential } from '../../credentials/credential.ts';
-import { listCredentials, updateCredential } from '../../credentials/credential-records.ts';
+import { listCredentials } from '../../credentials/credential-lists.ts';
+import { updateCredential } from '../../credentials/credential-records.ts';
 import { credentialShape, deletion, removeCredential } from './credentials.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';

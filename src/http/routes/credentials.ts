@@ -4,12 +4,11 @@ import type { Context } from '../context.ts';
 import { beforeSignIn } from '../../connect/apps.ts';
 import { makeLink } from '../../connect/offer.ts';
 import { describeCredential } from '../../credentials/credential.ts';
+import { listCredentials, listCredentialsIn } from '../../credentials/credential-lists.ts';
 import {
   checkCredential,
   connectAccount,
   deleteCredential,
-  listCredentials,
-  listCredentialsIn,
   requireCredential,
   updateCredential,
 } from '../../credentials/credential-records.ts';

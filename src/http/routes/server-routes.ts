@@ -271,7 +271,7 @@ function withoutToken(
   caller: Caller,
   token: 'true' | 'false',
 ): { caller: Caller; reply: { unaudited?: true } } {
-  if (token === 'true') return { caller, reply: {} };
+  if (token === 'true' && mayReveal(caller)) return { caller, reply: {} };
   return { caller: { ...caller, scopes: new Set() }, reply: { unaudited: true } };
 }
 

@@ -5,7 +5,7 @@ import type { Undo } from '../../actions/undo.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { checkInput } from '../../connectors/validate.ts';
-import { listCredentials } from '../../credentials/credential-records.ts';
+import { listCredentials } from '../../credentials/credential-lists.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden-characters.ts';
