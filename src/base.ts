@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import type { Catalog } from './connectors/catalog.ts';
 import type { KeyRing } from './crypto/key-ring.ts';
 import type { Clock } from './lib/clock.ts';
-import type { Outbound } from './lib/outbound.ts';
+import type { Outbound } from './outbound/outbound.ts';
 import type { Logger } from './log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Store } from './store/open-database.ts';

@@ -93,7 +93,7 @@ function accountOf({ credentialId, serverId, userId }: CircuitCall): string {
   return userId === undefined ? serverId : `${serverId} ${userId}`;
 }
 
-/** Reasons of outbound errors that mean that the app could not be reached; see lib/outbound-errors.ts. */
+/** Reasons of outbound errors that mean that the app could not be reached; see outbound/outbound-errors.ts. */
 const UNREACHED: ReadonlySet<unknown> = new Set([
   'dns',
   'refused',

@@ -7,7 +7,7 @@ import { checkFields, storedFields } from '../credentials/fields.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { asObject, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { compilePattern } from '../lib/linear-pattern.ts';
-import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
+import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 import { createScrubber } from '../lib/scrub.ts';
 import { createAnonymiser, type Anonymiser } from './anonymise.ts';
 import { bodyOf, callExample, loaded, lowerCase, type ExampleCall, type Outcome } from './example-call.ts';

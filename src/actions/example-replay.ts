@@ -8,7 +8,7 @@ import { storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/sealed-values.ts';
 import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
-import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
+import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import { inverseOf } from './inverse.ts';
 import { bodyOf, callExample, loaded, lowerCase, type Outcome } from './example-call.ts';

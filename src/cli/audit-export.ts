@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { connect as connectTls } from 'node:tls';
-import { callRemote } from '../lib/outbound-remote.ts';
+import { callRemote } from '../outbound/outbound-remote.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { CommandError } from './faults.ts';
 import { AUDIT, pagesOf, type Filters } from './record-kinds.ts';

@@ -16,7 +16,7 @@ import { fileText } from '../lib/body-text.ts';
 import { systemClock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { createOutbound } from '../lib/outbound.ts';
+import { createOutbound } from '../outbound/outbound.ts';
 import { createLog } from '../log.ts';
 import { CATALOG_FOLDER } from '../package.ts';
 import type { Environment } from '../store/environments.ts';

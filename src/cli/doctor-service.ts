@@ -10,7 +10,7 @@ import { inspectFolder } from '../custom/folder.ts';
 import { allowedHost, isLoopback, urlHost } from '../lib/addresses.ts';
 import { createOidc, redirectUriOf } from '../identity/oidc.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
-import { createOutbound } from '../lib/outbound.ts';
+import { createOutbound } from '../outbound/outbound.ts';
 import { SECOND, systemClock } from '../lib/clock.ts';
 import { openStore } from '../store/open-database.ts';
 import { findingsOf, type Finding } from './finding.ts';

@@ -19,7 +19,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
-import { createOutbound, type Outbound } from '../lib/outbound.ts';
+import { createOutbound, type Outbound } from '../outbound/outbound.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
 

@@ -2,7 +2,7 @@ import { readProfile } from '../config.ts';
 import { exactJsonText } from '../lib/exact-numbers.ts';
 import { asObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { callRemote } from '../lib/outbound-remote.ts';
+import { callRemote } from '../outbound/outbound-remote.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import type { Environment } from '../store/environments.ts';
 import { CommandError, RequestRefused, UsageError } from './faults.ts';

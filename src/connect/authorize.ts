@@ -92,7 +92,7 @@ export async function beginAuthorization(
 
 /**
  * Returns the address at which a person's browser reaches a connector. Only the built-in sandbox differs from its
- * file. The file names a host that does not exist; lib/outbound.ts maps it to our own port. Browsers reach it at the
+ * file. The file names a host that does not exist; outbound/outbound.ts maps it to our own port. Browsers reach it at the
  * public address of this process.
  */
 function browserAddress(

@@ -3,7 +3,7 @@ import type { ExchangeStep, TokenExchange } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { OutboundAnswer } from '../lib/outbound.ts';
+import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { setMember } from '../upstream/set-member.ts';
 import { headerValue } from '../upstream/request-draft.ts';
 import { filledAddress, TOKEN_TIMEOUT_MS } from './oauth-wire.ts';

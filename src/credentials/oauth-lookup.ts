@@ -4,7 +4,7 @@ import { answerText } from '../lib/body-text.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { OutboundAnswer } from '../lib/outbound.ts';
+import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { mapValue } from '../upstream/expression.ts';
 import { filledAddress, filler, noAnswer, TOKEN_TIMEOUT_MS, type Grant } from './oauth-wire.ts';
 

@@ -5,7 +5,7 @@ import { fillTemplate } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { OutboundAnswer } from '../lib/outbound.ts';
+import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { addressFault } from '../upstream/request.ts';
 import { appFields, storedFields } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';

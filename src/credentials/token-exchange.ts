@@ -5,7 +5,7 @@ import { answerText } from '../lib/body-text.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, valueAt, type Json } from '../lib/json.ts';
-import type { OutboundAnswer } from '../lib/outbound.ts';
+import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
 import { signJwt } from '../upstream/sign.ts';
 import { sendStep } from './exchange-wire.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { VaultSettings } from '../config.ts';
 import { GatehouseError, thrownMessage } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
-import { createOutbound, type Outbound, type OutboundAnswer } from '../lib/outbound.ts';
+import { createOutbound, type Outbound, type OutboundAnswer } from '../outbound/outbound.ts';
 import { SECOND } from '../lib/clock.ts';
 import { KeyError } from './key-ring.ts';
 

@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
+import type { Outbound, OutboundAnswer } from '../outbound/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
 import type { Item } from './claim-deliveries.ts';
 import { retryAfter, retryDelay } from './retry-schedule.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
-import type { Outbound } from '../lib/outbound.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Tx } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { TIMING, type Timing } from './delivery-timing.ts';

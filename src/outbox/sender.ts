@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Outbound } from '../lib/outbound.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { attempt } from './delivery-attempt.ts';
 import type { ClaimLoop } from './claim-loop.ts';
 import type { Item } from './claim-deliveries.ts';

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Action } from '../connectors/catalog.ts';
 import type { Json } from '../lib/json.ts';
-import { tooLarge } from '../lib/outbound-body.ts';
-import { MAX_ANSWER_BYTES } from '../lib/outbound.ts';
+import { tooLarge } from '../outbound/outbound-body.ts';
+import { MAX_ANSWER_BYTES } from '../outbound/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { FileStore } from './file-store.ts';

@@ -1,4 +1,4 @@
-import type { StreamedBody } from '../lib/outbound-dispatch.ts';
+import type { StreamedBody } from '../outbound/outbound-dispatch.ts';
 
 /** A file as input of a call. */
 export interface SentFile extends StreamedBody {

@@ -1,5 +1,5 @@
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
-import type { OutboundReason } from '../lib/outbound-errors.ts';
+import type { OutboundReason } from '../outbound/outbound-errors.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 
 /* The effect of failed calls: which failures leave it unknown, and which calls may be repeated. */
@@ -15,7 +15,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'circuit_open',
   'unavailable',
 ]);
-/** Reasons of calls that never left this process; see lib/outbound-errors.ts. */
+/** Reasons of calls that never left this process; see outbound/outbound-errors.ts. */
 const NOT_SENT: ReadonlySet<unknown> = new Set<OutboundReason>(['blocked_address', 'dns', 'refused', 'tls']);
 /**
  * Reasons why a call has no effect until tokens are renewed or rights are given. See credentials/renew.ts and

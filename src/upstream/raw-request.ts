@@ -1,6 +1,6 @@
 import { rawFaults } from '../connectors/raw-input.ts';
 import { asObject, isJsonObject, type Json } from '../lib/json.ts';
-import type { Target } from '../lib/target.ts';
+import type { Target } from '../outbound/target.ts';
 import { formBody } from './body.ts';
 import { inputForJson } from './sent-numbers.ts';
 import { headerValue, inputFault, type Address, type Body, type Draft } from './request-draft.ts';

@@ -6,7 +6,7 @@ import type { Parameter } from '../connectors/format.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { hasControls } from '../lib/hidden-characters.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { SentBody, StreamedBody } from '../lib/outbound-dispatch.ts';
+import type { SentBody, StreamedBody } from '../outbound/outbound-dispatch.ts';
 import type { SentFile } from './file-store.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 

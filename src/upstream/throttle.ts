@@ -8,7 +8,7 @@ import { countCall, createWindow, windowWait, type Window } from '../runtime/sli
 import { costIn, pointsIn, waitForPoints, type Points } from './budget.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import type { Pause } from '../lib/json-steps.ts';
-import { createLargeBodies, type BodyPlace } from '../lib/large-bodies.ts';
+import { createLargeBodies, type BodyPlace } from '../outbound/large-bodies.ts';
 import { createPause } from './large-answers.ts';
 import { cancelled, pause } from './pause.ts';
 

@@ -5,7 +5,7 @@ import { answerText } from '../lib/body-text.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import type { OutboundAnswer } from '../lib/outbound.ts';
+import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { restricted } from '../servers/access.ts';
 import type { LiveServer } from '../servers/live-servers.ts';
 import { credentialsIn, type RunRow } from './begin.ts';

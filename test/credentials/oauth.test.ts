@@ -9,7 +9,7 @@ import {
   refreshTokens,
   revokeTokens,
 } from '../../src/credentials/oauth.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { manualClock } from '../support/clock.ts';
 import { CLIENT, oauthCatalog, startTokenServer, type TokenServer } from '../support/token-server.ts';

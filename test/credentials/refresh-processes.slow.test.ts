@@ -7,7 +7,7 @@ import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
 import { createCredential } from '../../src/credentials/credential-records.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { HOUR, systemClock } from '../../src/lib/clock.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';

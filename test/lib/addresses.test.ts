@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAddressGuard, type AllowedAddress } from '../../src/lib/addresses.ts';
 import { HOSTILE, PUBLIC, words } from '../support/addresses.ts';
-import { createOutbound, type Outbound } from '../../src/lib/outbound.ts';
-import type { Lookup } from '../../src/lib/outbound-names.ts';
+import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts';
+import type { Lookup } from '../../src/outbound/outbound-names.ts';
 
 describe('the guard', () => {
   const strict = createAddressGuard([], false);

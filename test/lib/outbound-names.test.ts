@@ -2,8 +2,8 @@ import { createHook } from 'node:async_hooks';
 import type { LookupAddress } from 'node:dns';
 import { expect, test } from 'vitest';
 import { SECOND } from '../../src/lib/clock.ts';
-import { shareLookups, type Lookup } from '../../src/lib/outbound-names.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { shareLookups, type Lookup } from '../../src/outbound/outbound-names.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
 

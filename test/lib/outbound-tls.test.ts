@@ -3,7 +3,7 @@ import { createSecureServer } from 'node:http2';
 import { connect, createServer as createTcpServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SECOND } from '../../src/lib/clock.ts';
-import { createOutbound, type OutboundOptions } from '../../src/lib/outbound.ts';
+import { createOutbound, type OutboundOptions } from '../../src/outbound/outbound.ts';
 import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { cliEnv, runCli, tempHome } from '../support/cli.ts';
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzip, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import { createOutbound, MAX_ANSWER_BYTES, type Outbound } from '../../src/lib/outbound.ts';
+import { createOutbound, MAX_ANSWER_BYTES, type Outbound } from '../../src/outbound/outbound.ts';
 import { until } from '../support/until.ts';
 
 const CANARY = 'canary_9f8e7d6c5b4a';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTarget } from '../../src/lib/target.ts';
+import { readTarget } from '../../src/outbound/target.ts';
 
 describe('an address to call', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { isStreamed } from '../../src/lib/outbound-dispatch.ts';
+import { isStreamed } from '../../src/outbound/outbound-dispatch.ts';
 import type { BuiltRequest } from '../../src/upstream/request.ts';
 import { isObject, itemsOf, type At, type Original } from './original.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { TIMING } from '../../src/outbox/delivery-timing.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { publish } from '../../src/outbox/publish.ts';

@@ -7,8 +7,8 @@ import { until } from '../support/until.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { assertAddress } from '../../src/subscriptions/address.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
-import type { Lookup } from '../../src/lib/outbound-names.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
+import type { Lookup } from '../../src/outbound/outbound-names.ts';
 
 /** Records every connection that this process begins. */
 function watchConnections(): { to: Set<string>; stop(): void } {

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { openProof } from './scene.ts';
 

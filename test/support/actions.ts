@@ -8,7 +8,7 @@ import type { AccountChanges } from '../../src/credentials/ports.ts';
 import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createUser } from '../../src/identity/users.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';

@@ -6,7 +6,7 @@ import { createCredentialMemory } from '../../src/credentials/memory.ts';
 import { freshCredential } from '../../src/credentials/refresh.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-database.ts';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buildCatalog } from './build-catalog.ts';
 import type { Catalog } from '../../src/connectors/catalog.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
-import { createOutbound } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';

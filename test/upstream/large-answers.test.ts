@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLargeBodies, type BodyPlace } from '../../src/lib/large-bodies.ts';
-import { createOutbound, type Outbound } from '../../src/lib/outbound.ts';
+import { createLargeBodies, type BodyPlace } from '../../src/outbound/large-bodies.ts';
+import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts';
 import { createPause } from '../../src/upstream/large-answers.ts';
 import { appFile, startShop, type Shop } from '../support/shop.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { isRepeatable } from '../../src/upstream/outcome.ts';
-import { isStreamed } from '../../src/lib/outbound-dispatch.ts';
+import { isStreamed } from '../../src/outbound/outbound-dispatch.ts';
 import { buildRequest, resolveLink } from '../../src/upstream/request.ts';
 import { signatureBase } from '../../src/upstream/sign.ts';
 import { callOf, type FileParts } from '../support/upstream.ts';

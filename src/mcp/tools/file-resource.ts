@@ -2,7 +2,7 @@ import { deleteFile } from '../../files/delete-files.ts';
 import { contentOf, readChunk, requireFile } from '../../files/stored-file.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
-import { tooLarge } from '../../lib/outbound-body.ts';
+import { tooLarge } from '../../outbound/outbound-body.ts';
 import type { ToolScope } from './tool.ts';
 import { THIRD_PARTY } from './third-party.ts';
 

@@ -5,7 +5,7 @@ import { createParser } from 'eventsource-parser';
 import { SECOND } from '../../lib/clock.ts';
 import { exactJsonText } from '../../lib/exact-numbers.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
-import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
+import { callRemote, type RemoteAnswer } from '../../outbound/outbound-remote.ts';
 import { headersFor } from '../protocol/mcp-2026.ts';
 
 /** The options of `gatehouse stdio --url`. */

@@ -1,6 +1,6 @@
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import type { Outbound, OutboundRequest } from '../../lib/outbound.ts';
+import type { Outbound, OutboundRequest } from '../../outbound/outbound.ts';
 
 const TIMEOUT_MS = 5 * SECOND;
 const ENDPOINT = /^event: ?endpoint\r?$/m;

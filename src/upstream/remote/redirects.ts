@@ -1,6 +1,6 @@
 import { MINUTE, type Clock } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
+import type { Outbound, OutboundRequest, OutboundStream } from '../../outbound/outbound.ts';
 import { createExpiring } from '../../lib/ttl-cache.ts';
 
 const MAX_REDIRECTS = 3;

@@ -5,7 +5,7 @@ import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import { assertJsonBounds } from '../../lib/json-bounds.ts';
-import type { Outbound, OutboundRequest, OutboundStream } from '../../lib/outbound.ts';
+import type { Outbound, OutboundRequest, OutboundStream } from '../../outbound/outbound.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readEvents, readMessages } from './server-messages.ts';
 import type { Redirects } from './redirects.ts';

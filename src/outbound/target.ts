@@ -1,4 +1,4 @@
-import { GatehouseError } from './errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 
 /** An http(s) address, split into the parts of a request. */
 export interface Target {

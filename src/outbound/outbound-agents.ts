@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import type { AddressGuard } from './addresses.ts';
+import type { AddressGuard } from '../lib/addresses.ts';
 import { BlockedAddress } from './outbound-errors.ts';
 import type { Lookup } from './outbound-names.ts';
 

@@ -1,11 +1,11 @@
 import type { LookupAddress } from 'node:dns';
 import type { Dispatcher } from 'undici';
-import type { AddressGuard } from './addresses.ts';
-import { GatehouseError } from './errors.ts';
+import type { AddressGuard } from '../lib/addresses.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { Agents } from './outbound-agents.ts';
 import { BlockedAddress } from './outbound-errors.ts';
 import type { Lookup } from './outbound-names.ts';
-import { SANDBOX_HOST } from './sandbox-names.ts';
+import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
 import { readTarget, type Target } from './target.ts';
 
 const MAX_JUDGED = 1000;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { GatehouseError } from './errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { Target } from './target.ts';
 
 /** A body that is read while it is sent, once for each request. */

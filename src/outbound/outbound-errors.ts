@@ -1,4 +1,4 @@
-import { GatehouseError } from './errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 
 /** A connection that the address guard refused. */
 export class BlockedAddress extends Error {

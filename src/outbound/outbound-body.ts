@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { GatehouseError } from './errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { LARGE_BODY_BYTES, type BodyPlace } from './large-bodies.ts';
 
 const gunzip = promisify(zlib.gunzip);

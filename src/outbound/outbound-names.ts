@@ -1,5 +1,5 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
-import { SECOND, systemClock, type Clock } from './clock.ts';
+import { SECOND, systemClock, type Clock } from '../lib/clock.ts';
 
 /** Looks up all addresses of a name, as dns.lookup(). */
 export type Lookup = (hostname: string, options: LookupAllOptions, callback: LookupCallback) => void;

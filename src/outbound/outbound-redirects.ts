@@ -1,4 +1,4 @@
-import { GatehouseError } from './errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { Asked } from './outbound-dispatch.ts';
 import type { End } from './outbound-exchange.ts';
 import type { Route, Routes } from './outbound-routes.ts';

@@ -1,7 +1,7 @@
 import { lookup as dnsLookup } from 'node:dns';
 import type { Dispatcher } from 'undici';
-import { createAddressGuard, type AllowedAddress } from './addresses.ts';
-import { GatehouseError } from './errors.ts';
+import { createAddressGuard, type AllowedAddress } from '../lib/addresses.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { BodyPlace } from './large-bodies.ts';
 import { createAgents, HEADERS_TIMEOUT_MS } from './outbound-agents.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
