@@ -93,7 +93,16 @@ export interface Ways {
  */
 export function remoteFetch({ calls, standing, redirects }: Ways, under: () => Under): FetchLike {
   return async (url, init = {}) => {
-    const { timeoutMs, allowSandbox, place, headers: own, isOpening, streamEnded, failed, followed } = under();
+    const {
+      timeoutMs,
+      allowSandbox,
+      place,
+      headers: own,
+      isOpening,
+      streamEnded,
+      failed,
+      followed,
+    } = under();
     const method = init.method ?? 'GET';
     const headers: Record<string, string> = { ...own, ...Object.fromEntries(new Headers(init.headers)) };
     const isStateless = (headers['mcp-protocol-version'] ?? '') >= STATELESS;

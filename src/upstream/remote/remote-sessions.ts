@@ -132,7 +132,14 @@ export function createRemoteSessions(
 }
 
 function servedFor(wanted: Wanted, onToolsChanged: () => void): Served {
-  const { connector: _connector, url: _url, key: _key, account: _account, isRoutine: _routine, ...rest } = wanted;
+  const {
+    connector: _connector,
+    url: _url,
+    key: _key,
+    account: _account,
+    isRoutine: _routine,
+    ...rest
+  } = wanted;
   return { ...rest, onToolsChanged };
 }
 
