@@ -335,7 +335,7 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     operation: string;
     target: string | null;
     status: number;
-    /** The chain of the process that wrote it; null in entries of earlier releases. */
+    /** The chain of the process that wrote it. It and the next three are null only in a row that Gatehouse did not write. */
     chain_id: string | null;
     /** Position in the chain, from 1. */
     sequence: number | null;
