@@ -43,9 +43,10 @@ async function fill(): Promise<void> {
   });
   await service.stop();
 
-  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const { code, err } = await runCli(['backup', join(folder, 'store.backup')], env);
+  const file = join(folder, 'store.backup');
+  rmSync(file, { force: true });
+  const { code, err } = await runCli(['backup', file], env);
   if (code !== 0) throw new Error(err);
   const facts = { developmentKey: KEYS.development, ...user, ...server, ...subscription, workflowId };
   writeFileSync(join(folder, 'facts.json'), `${JSON.stringify(facts, undefined, 2)}\n`);
