@@ -4968,7 +4968,7 @@ export interface components {
             target: string | null;
             /** @description HTTP status of the answer. */
             status: number;
-            /** @description Keyed hash of this entry and of `previousHash`; null in entries of earlier releases. */
+            /** @description Keyed hash of this entry and of `previousHash`; null in an entry that Gatehouse did not write. */
             hash: string | null;
             /** @description Hash of the entry before it, written by the same process; empty in the first one. */
             previousHash: string | null;

@@ -2,9 +2,10 @@ import { z } from 'zod';
 
 /**
  * A dump is lines of JSON: a header, then for each table a line with its columns and a line for each row, then an end
- * with the numbers of rows and the SHA-256 of all lines before it.
+ * with the numbers of rows and the SHA-256 of all lines before it. Format 1 is of stores before the first release, whose
+ * schema had other versions.
  */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export const header = z.object({
   gatehouse: z.literal('store'),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { MIGRATIONS } from '../store/migrations.ts';
+import { MIGRATIONS } from '../store/migrations/migrations.ts';
 import {
   BackupError,
   BROKEN,
@@ -29,7 +29,7 @@ export interface Dump {
 
 /**
  * Reads the header of a dump. The tables and rows are read while `items` is iterated.
- * @throws BackupError when it is not a dump, or was written by a newer release.
+ * @throws BackupError when it is not a dump, or was written by a newer release or before the first one.
  */
 export async function readDump(source: AsyncIterable<Uint8Array>): Promise<Dump> {
   const lines = linesOf(source);
@@ -38,6 +38,12 @@ export async function readDump(source: AsyncIterable<Uint8Array>): Promise<Dump>
   const head = header.safeParse(jsonOf(first.value));
   if (!head.success) throw new BackupError('The file is not a backup of Gatehouse.');
   const { format, schemaVersion, release } = head.data;
+  if (format < FORMAT) {
+    throw new BackupError(
+      `The backup is of a Gatehouse before 0.2.0, the first release (${release}), and cannot be restored: start with an ` +
+        'empty home, or restore it with the program that wrote it.',
+    );
+  }
   if (format > FORMAT || schemaVersion > MIGRATIONS.length) {
     throw new BackupError(
       `The backup was written by Gatehouse ${release} at schema version ${schemaVersion}; this release knows ` +

@@ -28,7 +28,7 @@ import { openStore, type Store } from '../store/open-database.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
 import { analyze } from '../store/statistics.ts';
 import { tablesOf } from '../store/table-shapes.ts';
-import { MIGRATIONS } from '../store/migrations.ts';
+import { MIGRATIONS } from '../store/migrations/migrations.ts';
 import { BackupError, type Header, type Progress } from './backup-format.ts';
 import { load } from './load-backup.ts';
 import { checkKeys, masterKeysOf, type MasterKeys } from './master-keys.ts';

@@ -13,8 +13,15 @@ import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { readMarker, refuseLostFile, refuseLostStore, refuseOtherStore } from '../identity/store-marker.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { MIB } from '../lib/http-body.ts';
-import { isMigrated, mayMigrate, schemaVersion, withRights } from '../store/migrate.ts';
-import { MIGRATIONS } from '../store/migrations.ts';
+import {
+  isMigrated,
+  isUnreleased,
+  mayMigrate,
+  schemaVersion,
+  UNRELEASED,
+  withRights,
+} from '../store/migrate.ts';
+import { MIGRATIONS } from '../store/migrations/migrations.ts';
 import { openStore, type Store } from '../store/open-database.ts';
 import { probeWrite } from '../store/write-probe.ts';
 import { findingsOf, type Finding } from './finding.ts';
@@ -131,6 +138,7 @@ async function checkSchema(config: Config, { db, kind }: Store): Promise<Finding
       warn(`${kind} is reachable and empty`, 'Run: gatehouse migrate, or start.')
     );
   }
+  if (await isUnreleased(db)) return fail(UNRELEASED);
   const version = await schemaVersion(db);
   const newest = MIGRATIONS.length;
   const found = `${kind} is reachable, at schema version ${version} of ${newest}`;

@@ -2,7 +2,7 @@ import { readConfig } from '../config.ts';
 import { readMarker, refuseLostFile } from '../identity/store-marker.ts';
 import { systemClock } from '../lib/clock.ts';
 import { migrate } from '../store/migrate.ts';
-import { MIGRATIONS } from '../store/migrations.ts';
+import { MIGRATIONS } from '../store/migrations/migrations.ts';
 import { openStore } from '../store/open-database.ts';
 
 /** Runs `gatehouse migrate`: prints the names of the migrations that ran. */

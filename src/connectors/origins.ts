@@ -49,9 +49,7 @@ export function keepsOrigins(
 ): boolean {
   if (binding === '') return !custom;
   const bound = boundPlaces(binding);
-  // A secret that an earlier release bound has no token endpoint.
-  const places = bound.every(isOrigin) ? originsOf(definition) : placesOf(definition);
-  return bound.length > 0 && places.every((place) => bound.includes(place));
+  return bound.length > 0 && placesOf(definition).every((place) => bound.includes(place));
 }
 
 /** Returns whether only the sign-in of a connector is at another address than the one that a secret was bound to. */
@@ -63,10 +61,6 @@ export function movedSignIn({ definition }: Pick<Connector, 'definition'>, bindi
 /** Returns the places of a binding; none for an empty one. */
 function boundPlaces(binding: string): string[] {
   return binding === '' ? [] : z.array(z.string()).parse(JSON.parse(binding));
-}
-
-function isOrigin(place: string): boolean {
-  return /^https?:\/\/[^/?#]*$/.test(place);
 }
 
 /**

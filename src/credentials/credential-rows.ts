@@ -75,7 +75,7 @@ export async function findAccount(
   return { accountKey, existing };
 }
 
-/** Ranks several records of one account, which earlier releases could make, so that the active one is renewed. */
+/** Ranks records of one account that have no key, so that the active one is renewed. */
 function rank({ state, isDefault }: Credential): number {
   return (state === 'active' ? 0 : 2) + (isDefault ? 0 : 1);
 }
@@ -239,8 +239,8 @@ async function unmarkDefault(tx: Tx, { userId, connectorId }: Credential): Promi
 }
 
 /**
- * Stores the key of the account that a record opens now.
- * Earlier releases could make two records for one account; one of them then has no key.
+ * Stores the key of the account that a record opens now. A record has no key when its app reported the account late, and
+ * another record holds that account.
  * @throws GatehouseError `credential_conflict` when new values open an account that another record holds.
  */
 async function rekey(

@@ -47,8 +47,7 @@ export function toCredential(row: Selectable<Tables['credentials']>) {
     appMessage: row.reason === null ? null : row.app_message,
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
     /**
-     * The hash that credentials of one account share; null in rows of earlier releases until their next write. See
-     * account-key.ts.
+     * The hash of the account; null when another record of the user holds that account. See account-key.ts.
      */
     accountKey: row.account_key,
     /** Whether calls that name no credential use this one. */

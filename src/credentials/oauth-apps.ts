@@ -14,7 +14,7 @@ import { scopesIn } from './credential.ts';
 import { appFields, checkFields, defaultsOf } from './fields.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { OTHER_ORIGIN } from './sealed-values.ts';
-import { boundText, SEALED_COLUMNS } from '../store/sealed-columns.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
 export interface OAuthApp extends Omit<ReturnType<typeof toOAuthApp>, 'createdAt' | 'updatedAt'> {
@@ -204,6 +204,5 @@ function fieldsOfApp(connector: Connector): Map<string, CredentialField> {
 function binding(
   row: Pick<Selectable<Tables['oauth_apps']>, 'environment' | 'connector_id' | 'client_id' | 'origins'>,
 ): string {
-  const [withOrigins, ofShipped] = SEALED_COLUMNS['oauth_apps.sealed'].bound;
-  return boundText(row.origins === '' ? ofShipped : withOrigins, row);
+  return boundTo('oauth_apps.sealed', row);
 }

@@ -10,7 +10,7 @@ import type { OpenCredential } from '../upstream/open-credential.ts';
 import type { Context } from './context.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields, defaultsOf } from './fields.ts';
-import { boundText, boundTo, SEALED_COLUMNS } from '../store/sealed-columns.ts';
+import { boundTo } from '../store/sealed-columns.ts';
 
 const sealedValues = z.record(z.string(), z.string());
 type Values = Record<string, string>;
@@ -26,17 +26,11 @@ export function sealValues({ keys }: Pick<Base, 'keys'>, bound: Bound, values: V
 }
 
 /**
- * Returns the plain values of a credential for a change. Seals of earlier releases are bound to their row until a job
- * renews them (reseal.ts).
+ * Returns the plain values of a credential for a change.
  * @throws KeyError when the row was altered or moved.
  */
 export function openValues({ keys }: Pick<Base, 'keys'>, credential: Bound & { sealed: string }): Values {
-  try {
-    return keys.openJson(sealedValues, credential.sealed, binding(credential));
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    return keys.openJson(sealedValues, credential.sealed, rowBinding(credential));
-  }
+  return keys.openJson(sealedValues, credential.sealed, binding(credential));
 }
 
 /** Returns the plain values of a credential; undefined when its row was altered or its key is gone. */
@@ -48,29 +42,6 @@ export function valuesIfOpen(
     return openValues(context, credential);
   } catch (error) {
     if (error instanceof KeyError) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Returns the seal bound to connector and type, if an earlier release sealed the credential to its row alone. Returns
- * undefined when nothing has to change.
- * @throws KeyError when the row was altered or moved.
- */
-export function resealed(
-  { keys }: Pick<Base, 'keys'>,
-  credential: Bound & { sealed: string },
-): string | undefined {
-  if (canOpen(keys, credential.sealed, binding(credential))) return undefined;
-  return keys.seal(keys.open(credential.sealed, rowBinding(credential)), binding(credential));
-}
-
-function canOpen(keys: Base['keys'], sealed: string, bound: string): boolean {
-  try {
-    keys.open(sealed, bound);
-    return true;
-  } catch (error) {
-    if (error instanceof KeyError) return false;
     throw error;
   }
 }
@@ -176,22 +147,13 @@ function toSecrets(values: Values): Record<string, Secret> {
 }
 
 /** Returns the binding of a seal. */
-function binding(bound: Bound): string {
-  return boundTo('credentials.sealed', rowOf(bound));
-}
-
-/** Returns the binding that was used before schema version 16. */
-function rowBinding(bound: Bound): string {
-  return boundText(SEALED_COLUMNS['credentials.sealed'].bound[1], rowOf(bound));
-}
-
-function rowOf({ environment, userId, credentialId, connectorId, type, origins }: Bound) {
-  return {
+function binding({ environment, userId, credentialId, connectorId, type, origins }: Bound): string {
+  return boundTo('credentials.sealed', {
     environment,
     user_id: userId,
     credential_id: credentialId,
     connector_id: connectorId,
     type,
     origins,
-  };
+  });
 }

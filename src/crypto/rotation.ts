@@ -84,7 +84,7 @@ async function oldRows(
   // Columns that are not in the key are read from the parent, where there is one.
   const of = (name: string): RawBuilder<unknown> =>
     parent && !key.includes(name) ? sql.ref(`${parent.table}.${name}`) : own(name);
-  const names = new Set([...key, ...[...bound.join('').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)]);
+  const names = new Set([...key, ...[...bound.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)]);
   const keyColumns = sql.join(key.map(own));
   const from = after ? sql`and (${keyColumns}) > (${sql.join(key.map((name) => after[name]))})` : sql``;
   const { rows } = await sql<Row>`
@@ -104,7 +104,7 @@ async function resealBatch(
   const changed: { row: Row; box: string }[] = [];
   for (const row of rows) {
     try {
-      const box = rewrapped(keys, column, row);
+      const box = keys.rewrap(String(row['box']), boundText(column.bound, row));
       if (box !== undefined) changed.push({ row, box });
     } catch (error) {
       if (!(error instanceof KeyError)) throw error;
@@ -127,18 +127,4 @@ async function resealBatch(
       done.rows += Number(numAffectedRows);
     }
   });
-}
-
-/** Returns the box under the first key. @throws KeyError of the newest binding when no binding opens the box. */
-function rewrapped(keys: KeyRing, { bound }: SealedColumn, row: Row): string | undefined {
-  const [newest, ...earlier] = bound;
-  const box = String(row['box']);
-  for (const text of earlier) {
-    try {
-      return keys.rewrap(box, boundText(text, row));
-    } catch (error) {
-      if (!(error instanceof KeyError)) throw error;
-    }
-  }
-  return keys.rewrap(box, boundText(newest, row));
 }

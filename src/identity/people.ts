@@ -80,7 +80,6 @@ export function personInWords({
   personId,
 }: Pick<Person, 'name' | 'email' | 'personId'>): string {
   if (name !== null && email !== null) return shownName(`${name} (${email})`);
-  // A name of an earlier release may hold only hidden characters.
   return shownName(name ?? email ?? '') || personId;
 }
 

@@ -19,9 +19,9 @@ const content = z.object({
   database: z.string(),
 });
 
-/** The store that a home had, and the file that says so. `storeId` is undefined in homes of releases without a marker. */
+/** The store that a home had, and the file that says so. */
 export interface HadStore {
-  storeId: string | undefined;
+  storeId: string;
   database: string;
   file: string;
 }
@@ -51,9 +51,9 @@ export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
  * start could write both in between, and this process would find a marker after it found no store.
  * @throws StoreError for a file that is no marker.
  */
-export function readMarker(config: Place): HadStore | undefined {
+export function readMarker(config: Pick<Config, 'home'>): HadStore | undefined {
   const file = markerFile(config);
-  if (!existsSync(file)) return fromFirstKeys(config);
+  if (!existsSync(file)) return undefined;
   try {
     return { ...content.parse(parseJson(readFileSync(file, 'utf8'))), file };
   } catch (error) {
@@ -61,14 +61,6 @@ export function readMarker(config: Place): HadStore | undefined {
       cause: error,
     });
   }
-}
-
-/** Returns the store of a home whose first keys are still there. They are written after a key was sealed in the store. */
-function fromFirstKeys(config: Place): HadStore | undefined {
-  const { home, database } = config;
-  const file = firstKeysFile(config);
-  const isOwn = database.kind === 'sqlite' && database.path === join(home, 'gatehouse.db');
-  return isOwn && existsSync(file) ? { storeId: undefined, database: placeOf(config), file } : undefined;
 }
 
 /**
@@ -97,7 +89,7 @@ export function refuseOtherStore(
   { had, hashKey }: { had: HadStore | undefined; hashKey: KeyObject },
 ): void {
   const found = storeIdOf(hashKey);
-  if (had?.database !== placeOf(config) || (had.storeId ?? found) === found) return;
+  if (had?.database !== placeOf(config) || had.storeId === found) return;
   throw new StoreError(
     `${shown(config)} holds the store ${found}, but ${had.file} names the store ${had.storeId}. Put the right ` +
       `database back. To go on with this one, delete ${had.file}.`,

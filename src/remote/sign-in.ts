@@ -80,10 +80,10 @@ async function needsClient(
 ): Promise<boolean> {
   if (authentication.type !== 'oauth2') return false;
   const { client, server } = authentication;
-  // A connector of an earlier release does not know whose client it has. Only a refusal replaces that.
-  if (client && client.clientId !== app.clientId) return false;
+  // The operator stored this client.
+  if (client?.clientId !== app.clientId) return false;
   if (refused !== undefined) return true;
-  if (client?.secretEndsAt !== undefined && client.secretEndsAt - DAY <= context.clock.now()) return true;
+  if (client.secretEndsAt !== undefined && client.secretEndsAt - DAY <= context.clock.now()) return true;
   if (context.signInClients.isKnown(key)) return false;
   const { isClientRefused } = await import('../upstream/remote/client-check.ts');
   const { redirectUri } = ownAddresses(context, key.connectorId);

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts';
 type Entry = Tables['audit'];
 type Checkpoint = Tables['audit_checkpoints'];
 
-/** An entry of a chain. Entries of releases before the chains have none. */
+/** An entry of a chain. */
 export type ChainedEntry = Entry & {
   chain_id: string;
   sequence: number;

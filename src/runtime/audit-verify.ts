@@ -10,8 +10,6 @@ export interface Verification {
   entries: number;
   chains: number;
   checkpoints: number;
-  /** Entries of releases before the chains. They have no hash, so changes of them are not found. */
-  unchained: number;
   /** Executions in chains, and the batches in which they were written. */
   executions: number;
   batches: number;
@@ -39,7 +37,7 @@ export async function verifyAudit(
   { signature, anchor }: Outside = {},
 ): Promise<Verification> {
   const { db } = context;
-  const counts = { entries: 0, chains: 0, checkpoints: 0, unchained: await countUnchained(db) };
+  const counts = { entries: 0, chains: 0, checkpoints: 0 };
   const inAudit = (await brokenEntry(context, counts)) ?? (await insertedEntry(db));
   const { executions, batches, broken: inExecutions } = await verifyExecutions(context);
   const broken =
@@ -75,7 +73,7 @@ async function brokenEntry(
   return null;
 }
 
-/** Returns an entry with the columns of its chain. Entries of earlier releases have none, and are not read here. */
+/** Returns an entry with the columns of its chain. */
 function inChain(row: Tables['audit']): ChainedEntry {
   const { chain_id, sequence, previous_hash, hash } = row;
   return {
@@ -87,22 +85,12 @@ function inChain(row: Tables['audit']): ChainedEntry {
   };
 }
 
-async function countUnchained(db: DbOrTx): Promise<number> {
-  const { count } = await db
-    .selectFrom('audit')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('chain_id', 'is', null)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** Finds an entry outside of the chains that is newer than the first checkpoint. Only earlier releases wrote such entries. */
+/** Finds an entry outside of the chains. */
 async function insertedEntry(db: DbOrTx): Promise<Broken | null> {
   const row = await db
     .selectFrom('audit')
     .select('audit_id')
     .where('chain_id', 'is', null)
-    .where('at', '>', (e) => e.selectFrom('audit_checkpoints').select((f) => f.fn.min('at').as('first')))
     .orderBy('at')
     .limit(1)
     .executeTakeFirst();

@@ -75,8 +75,7 @@ function factsOf(row: Execution): unknown[] {
     row.upstream_status,
     row.duration_ms,
     row.attempts,
-    // Rows of earlier releases have neither, and their hash stays the same.
-    ...(row.program_id === null ? [] : [{ programId: row.program_id }]),
-    ...(row.undo_of === null ? [] : [{ undoOf: row.undo_of }]),
+    row.program_id,
+    row.undo_of,
   ];
 }

@@ -7,7 +7,6 @@ import { inventoryJob } from './polling/inventory.ts';
 import { createClockJumps } from './clock-jumps.ts';
 import { pollSource } from './polling/poll.ts';
 import { registerJob } from './webhooks/register.ts';
-import { resealJob } from '../credentials/reseal.ts';
 import { unchosenJob } from '../credentials/unchosen-grants.ts';
 import { createFairTurn } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './due-sources.ts';
@@ -40,7 +39,6 @@ export function createTurns(): Turns {
       unregister: unregisterJob(context),
       anew: accountSwitchJob(context),
       forget: pruneJob(context),
-      reseal: resealJob(context),
       unchosen: unchosenJob(context),
     })),
     readings: createFairTurn((context) => ({

@@ -55,7 +55,7 @@ export interface EventTables {
   };
   /**
    * Changes that a source has already reported: by record for `created`, by record and version for `updated`. `state`
-   * of a record (`c:`): its newest version, seen at `seen_at`; null in rows of releases that stored none. `silent`: 0,
+   * of a record (`c:`): its newest version, seen at `seen_at`; null in rows of versions. `silent`: 0,
    * its event was published; 1, the first listing stored it without one; 2, a later observation did.
    */
   seen: {

@@ -155,7 +155,7 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     refresh_after: number | null;
     /** Time when idle tokens are renewed, so that they do not expire from disuse. */
     refresh_by: number | null;
-    /** Unique for a user and connector; null in rows older than this rule. See credentials/account-key.ts. */
+    /** Unique for a user and connector; null when another record holds the account. See credentials/account-key.ts. */
     account_key: string | null;
     /** 1 in at most one row of a user and connector. */
     is_default: Generated<number>;
@@ -335,7 +335,7 @@ export interface Tables extends AgentTables, ConnectorTables, EventTables, FileT
     operation: string;
     target: string | null;
     status: number;
-    /** The chain of the process that wrote it; null in entries of earlier releases. */
+    /** The chain of the process that wrote it. It and the next three are null only in a row that Gatehouse did not write. */
     chain_id: string | null;
     /** Position in the chain, from 1. */
     sequence: number | null;

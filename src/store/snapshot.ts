@@ -3,8 +3,8 @@ import Sqlite from 'better-sqlite3';
 import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { thrownMessage } from '../lib/errors.ts';
-import { SchemaError } from './migrate.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { isUnreleasedName, SchemaError, UNRELEASED } from './migrate.ts';
+import { MIGRATIONS } from './migrations/migrations.ts';
 import { StoreError } from './open-database.ts';
 
 /** Bounds the rows of a table that are in memory at a time; a row of `file_chunks` takes 256 KiB. */
@@ -22,12 +22,23 @@ export interface Snapshot extends AsyncDisposable {
 
 /**
  * Opens a snapshot on a connection of its own.
- * @throws StoreError when there is no store, SchemaError when a newer release migrated it.
+ * @throws StoreError when there is no store, SchemaError when a newer release migrated it or it is older than the first.
  */
 export async function openSnapshot(where: Config['database']): Promise<Snapshot> {
   const snapshot = where.kind === 'sqlite' ? openSqlite(where.path) : await openPostgres(where.url);
-  if (snapshot.version <= MIGRATIONS.length) return snapshot;
-  await snapshot[Symbol.asyncDispose]();
+  try {
+    await refuseOtherSchema(snapshot);
+    return snapshot;
+  } catch (error) {
+    await snapshot[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function refuseOtherSchema(snapshot: Snapshot): Promise<void> {
+  for await (const [version, name] of snapshot.rows('schema_versions', ['version', 'name']))
+    if (version === 1 && isUnreleasedName(String(name))) throw new SchemaError(UNRELEASED);
+  if (snapshot.version <= MIGRATIONS.length) return;
   throw new SchemaError(
     `The database is at schema version ${snapshot.version}, this release knows ${MIGRATIONS.length}: ` +
       'it was migrated by a newer Gatehouse. Use that release.',

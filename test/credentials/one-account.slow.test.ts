@@ -146,7 +146,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect((await change(ada, { data: { apiKey: SECOND_KEY } })).status).toBe(200);
   });
 
-  test('duplicate records of an earlier release stay, and one is renewed', async () => {
+  test('records of one account without a key stay, and one is renewed', async () => {
     const old = (await connect()).text('credentialId');
     const twin = (await connect(otherKey)).text('credentialId');
     const { db } = service.context;

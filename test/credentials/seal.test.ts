@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sealsOfCredentials } from '../../src/store/migration-seals.ts';
 import { until } from '../support/until.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -14,22 +13,6 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
 
   const change = (set: { connector_id?: string; type?: string; sealed?: string }) =>
     shop.service.context.db.updateTable('credentials').set(set).execute();
-  const sealed = async () =>
-    (await shop.service.context.db.selectFrom('credentials').select('sealed').executeTakeFirstOrThrow())
-      .sealed;
-  const isPlanned = async () =>
-    (await shop.service.context.db
-      .selectFrom('jobs')
-      .select('job_id')
-      .where('kind', '=', 'reseal')
-      .executeTakeFirst()) !== undefined;
-  const bindToRowAlone = () =>
-    change({
-      sealed: shop.service.context.keys.seal(
-        JSON.stringify({ apiKey: GOOD_KEY, origin: shop.party.origin }),
-        `credential|development|${shop.userId}|${shop.credentialId}`,
-      ),
-    });
   const list = () =>
     shop.call('POST', '/connectors/linked/actions/list_things/execute', {
       body: { input: {}, credentialId: shop.credentialId },
@@ -42,22 +25,6 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
     expect(shop.party.seen).toEqual([]);
     await change({ connector_id: 'shop' });
     await until(async () => (await shop.execute('get_me')).status === 200);
-  });
-
-  test('a job binds the seal of an earlier release to its connector', async () => {
-    // The migration of this database planned the job too.
-    await until(async () => !(await isPlanned()));
-    await bindToRowAlone();
-    const before = await sealed();
-    await until(async () => (await shop.execute('get_me')).status === 200);
-
-    await shop.service.context.db.transaction().execute(sealsOfCredentials);
-    shop.service.context.sources.wake();
-    await until(async () => (await sealed()) !== before);
-    expect((await shop.execute('get_me')).status).toBe(200);
-    await change({ connector_id: 'linked' });
-    await until(async () => (await list()).status === 500);
-    await change({ connector_id: 'shop' });
   });
 
   test('a credential of another type than the sealed one does not open', async () => {

@@ -121,15 +121,6 @@ test('a database that was copied without its log is refused', async () => {
   await expect(home.start()).rejects.toThrow('together with its file that ends in -wal');
 });
 
-test('the first keys stand for the marker of an earlier release', async () => {
-  await using home = await newHome('sqlite');
-  const firstKeys = join(home.home, 'first-keys');
-  writeFileSync(firstKeys, 'gh_dev_\n');
-  await expect(home.start()).rejects.toThrow(`To begin with an empty store, delete ${firstKeys}.`);
-  await using other = await newHome('postgres');
-  await home.start({ DATABASE_URL: urlOf(other.configWith()) });
-});
-
 test('a home that moved keeps its store, and its loss is noticed', async () => {
   await using home = await newHome('sqlite');
   await home.start();
@@ -172,8 +163,3 @@ test('a marker that cannot be read is named', async () => {
   writeFileSync(home.marker, '{}');
   await expect(home.start()).rejects.toThrow(`Cannot read ${home.marker}`);
 });
-
-function urlOf({ database }: Config): string {
-  if (database.kind !== 'postgres') throw new Error('not PostgreSQL');
-  return database.url;
-}

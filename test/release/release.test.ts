@@ -6,11 +6,11 @@ import { ROOT } from './lock.ts';
 import { faultsOf, publishCommand, type Repository } from './release-checks.ts';
 
 const READY: Repository = {
-  version: '0.2.0',
+  version: '0.3.0',
   changelog:
-    '# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- A thing.\n\n## [0.1.0] - 2026-11-01\n',
-  servedVersion: '0.2.0',
-  tags: ['v0.1.0'],
+    '# Changelog\n\n## [Unreleased]\n\n## [0.3.0] - 2026-12-01\n\n### Added\n\n- A thing.\n\n## [0.2.0] - 2026-11-01\n',
+  servedVersion: '0.3.0',
+  tags: ['v0.2.0'],
   status: '',
 };
 
@@ -25,22 +25,22 @@ test.each<[string, Partial<Repository>, string]>([
     { version: 'next', servedVersion: 'next' },
     '"next", which is no semantic version',
   ],
-  ['a tag of that version', { tags: ['v0.2.0'] }, 'The tag v0.2.0 exists.'],
-  ['another version for MCP clients', { servedVersion: '0.1.0' }, 'SERVER_INFO has the version "0.1.0"'],
-  ['no section of the version', { changelog: '## [Unreleased]\n' }, 'no heading "## [0.2.0] - <date>"'],
+  ['a tag of that version', { tags: ['v0.3.0'] }, 'The tag v0.3.0 exists.'],
+  ['another version for MCP clients', { servedVersion: '0.2.0' }, 'SERVER_INFO has the version "0.2.0"'],
+  ['no section of the version', { changelog: '## [Unreleased]\n' }, 'no heading "## [0.3.0] - <date>"'],
   [
     'a section without a date',
-    { changelog: '## [0.2.0] - soon\n- A thing.\n' },
-    'no heading "## [0.2.0] - <date>"',
+    { changelog: '## [0.3.0] - soon\n- A thing.\n' },
+    'no heading "## [0.3.0] - <date>"',
   ],
   [
     'a section without an entry',
-    { changelog: '## [0.2.0] - 2026-12-01\n\n## [0.1.0] - 2026-11-01\n- Old.\n' },
+    { changelog: '## [0.3.0] - 2026-12-01\n\n## [0.2.0] - 2026-11-01\n- Old.\n' },
     'has no entry',
   ],
   [
     'entries that are not released',
-    { changelog: '## [Unreleased]\n- New.\n## [0.2.0] - 2026-12-01\n- A thing.\n' },
+    { changelog: '## [Unreleased]\n- New.\n## [0.3.0] - 2026-12-01\n- A thing.\n' },
     'entries under "Unreleased"',
   ],
 ])('%s stops a release', (_, change, fault) => {

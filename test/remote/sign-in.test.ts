@@ -2,7 +2,6 @@ import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { valueAt } from '../../src/lib/json.ts';
 import { startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts';
-import { boundText, SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
 import { createBrowser } from '../support/browser.ts';
 import { startRemoteServer, type RemoteServer } from '../support/remote-server.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -161,49 +160,6 @@ test('the client id is the address of the document that the operator hosts', asy
     issuer.readsDocuments = false;
     await own.stop();
   }
-});
-
-test('a secret that an earlier release bound to origins alone still works', async () => {
-  const { db, keys } = service.context;
-  expect((await add('bound')).status).toBe(201);
-  await signIn('bound');
-  await until(async () => (await run('bound', 'who_am_i')).status === 200);
-  const origins = JSON.stringify([new URL(remote.url).origin, issuer.issuer]);
-  const account = await db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('connector_id', '=', 'bound')
-    .executeTakeFirstOrThrow();
-  const client = await db
-    .selectFrom('oauth_apps')
-    .selectAll()
-    .where('connector_id', '=', 'bound')
-    .executeTakeFirstOrThrow();
-  expect(JSON.parse(account.origins)).toContain(`${issuer.issuer}/token`);
-  const resealed = (
-    column: 'credentials.sealed' | 'oauth_apps.sealed',
-    row: typeof account | typeof client,
-  ) => ({
-    origins,
-    sealed: keys.seal(
-      keys.open(row.sealed, boundText(SEALED_COLUMNS[column].bound[0], row)),
-      boundText(SEALED_COLUMNS[column].bound[0], { ...row, origins }),
-    ),
-  });
-  await db
-    .updateTable('credentials')
-    .set(resealed('credentials.sealed', account))
-    .where('credential_id', '=', account.credential_id)
-    .execute();
-  await db
-    .updateTable('oauth_apps')
-    .set(resealed('oauth_apps.sealed', client))
-    .where('connector_id', '=', 'bound')
-    .execute();
-  service.context.credentialMemory.forgetChoices();
-  expect((await run('bound', 'who_am_i')).status).toBe(200);
-  const other = (await service.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
-  expect((await signIn('bound', other)).searchParams.get('client_id')).toBe(client.client_id);
 });
 
 test('users of a server that moved to another OAuth server connect again there', async () => {

@@ -95,13 +95,9 @@ describe.each(STORE_KINDS)('the audit log on %s', (kind) => {
       () => db.insertInto('audit').values(forged).execute(),
       async () => expect((await verified()).broken?.row).toBe('aud_forged'),
     );
-    const loose = { ...forged, chain_id: null, sequence: null, previous_hash: null, hash: null };
+    const loose = { ...forged, at: 1, chain_id: null, sequence: null, previous_hash: null, hash: null };
     await tampered(
-      () =>
-        db
-          .insertInto('audit')
-          .values({ ...loose, at: forged.at + 60_000 })
-          .execute(),
+      () => db.insertInto('audit').values(loose).execute(),
       async () => expect((await verified()).broken?.row).toBe('aud_forged'),
     );
   });

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate, SchemaError } from '../../src/store/migrate.ts';
-import { oneFieldMapping } from '../../src/store/migration-event-indexes.ts';
-import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
 import { isUniqueViolation, openStore, StoreError, type Store } from '../../src/store/open-database.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
@@ -90,45 +89,6 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     });
     await expect(failing).rejects.toThrow('midway');
     expect(await store.db.selectFrom('users').selectAll().execute()).toEqual([]);
-  });
-
-  test('the newer of two equal field mappings stays', async () => {
-    await migrate(store, 1);
-    await store.db.schema.dropIndex('field_mappings_once').execute();
-    await store.db.schema
-      .createIndex('field_mappings_by_environment_scope')
-      .on('field_mappings')
-      .columns(['environment', 'scope'])
-      .execute();
-    const mapping = (mapping_id: string, connector_id: string | null, updated_at: number) => ({
-      mapping_id,
-      environment: 'development' as const,
-      connector_id,
-      credential_id: null,
-      scope: 'commerce/orders',
-      fields: '{}',
-      created_at: 1,
-      updated_at,
-    });
-    const rows = [
-      mapping('map_1', null, 2),
-      mapping('map_2', null, 1),
-      mapping('map_3', 'sandbox', 1),
-      mapping('map_4', 'sandbox', 1),
-    ];
-    await store.db.insertInto('field_mappings').values(rows).execute();
-    await store.db.transaction().execute(oneFieldMapping);
-    const left = await store.db
-      .selectFrom('field_mappings')
-      .select('mapping_id')
-      .orderBy('mapping_id')
-      .execute();
-    expect(left.map((row) => row.mapping_id)).toEqual(['map_1', 'map_4']);
-    const again = store.db
-      .insertInto('field_mappings')
-      .values(mapping('map_5', null, 3))
-      .execute();
-    expect(isUniqueViolation(await again.catch((error: unknown) => error))).toBe(true);
   });
 
   test('two processes that write at the same time lose nothing', async () => {

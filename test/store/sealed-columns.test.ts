@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundText, SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
+import { boundText, boundTo, SEALED_COLUMNS } from '../../src/store/sealed-columns.ts';
 
 const VALUES = ['', '|', 'a', 'a|b', 'a|["b"]', '\\', '\\|', 'a\\'];
 
@@ -12,22 +12,25 @@ function rowsOf(names: string[]): Record<string, string>[] {
 
 test('two different rows never bind their boxes to one text', () => {
   const seen = new Map<string, string>();
-  for (const [column, { bound }] of Object.entries(SEALED_COLUMNS))
-    for (const text of bound) {
-      // The other columns of these texts are ids, which Gatehouse makes.
-      const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).slice(-3);
-      for (const row of rowsOf(names)) {
-        const place = `${column} ${text} ${JSON.stringify(row)}`;
-        const address = boundText(text, { environment: 'e', user_id: 'u', credential_id: 'c', ...row });
-        expect(seen.get(address) ?? place).toBe(place);
-        seen.set(address, place);
-      }
+  for (const [column, { bound }] of Object.entries(SEALED_COLUMNS)) {
+    // The other columns of these texts are ids, which Gatehouse makes.
+    const names = [...bound.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).slice(-3);
+    for (const row of rowsOf(names)) {
+      const place = `${column} ${JSON.stringify(row)}`;
+      const address = boundText(bound, { environment: 'e', user_id: 'u', credential_id: 'c', ...row });
+      expect(seen.get(address) ?? place).toBe(place);
+      seen.set(address, place);
     }
+  }
 });
 
 test('an OAuth app does not open without its origins under a client id that holds them', () => {
-  const [withOrigins, ofShipped] = SEALED_COLUMNS['oauth_apps.sealed'].bound;
   const row = { environment: 'development', connector_id: 'notes' };
-  const bound = boundText(withOrigins, { ...row, client_id: 'abc', origins: '["https://good.example"]' });
-  expect(boundText(ofShipped, { ...row, client_id: 'abc|["https://good.example"]' })).not.toBe(bound);
+  const bound = boundTo('oauth_apps.sealed', {
+    ...row,
+    client_id: 'abc',
+    origins: '["https://good.example"]',
+  });
+  const forged = { ...row, client_id: 'abc|["https://good.example"]', origins: '' };
+  expect(boundTo('oauth_apps.sealed', forged)).not.toBe(bound);
 });

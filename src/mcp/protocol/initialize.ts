@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { abilitiesOf, type Abilities } from './abilities.ts';
 
 /** The server's name and version in the result of `initialize`. */
-export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.1.0' };
+export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.2.0' };
 export const CAPABILITIES = {
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },

@@ -15,8 +15,8 @@ const hook = z.object({
   secret: z.string(),
   /** Registration id at the app by topic; `*` when one serves all topics. */
   ids: z.record(z.string(), z.string()),
-  /** Topics that were registered last; undefined for registrations of earlier releases. */
-  topics: z.array(z.string()).optional(),
+  /** Topics that were registered last. */
+  topics: z.array(z.string()),
   /** Facts of registrations, by registration id. */
   facts: z
     .record(

@@ -84,9 +84,9 @@ async function register(context: Context, found: Registration): Promise<string |
   const { source, connector, credential, webhooks } = found;
   if (!(await isNative(context, connector, { credential, scope: source.scope })))
     return 'The credential lacks values that webhooks of the app require.';
-  const hook = openHook(context, source) ?? (await beginHook(context, source));
-  const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
   const topics = [...new Set(topicsOf(webhooks, source.scope).map(({ topic }) => topic))];
+  const hook = openHook(context, source) ?? (await beginHook(context, source, topics));
+  const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
   const wanted = webhooks.register.create.each === 'all' ? ['*'] : topics;
   const there = await listed(context, found, hook);
   try {
@@ -183,7 +183,7 @@ async function extendOrReplace(
  * registration keeps the topics that it was created with.
  */
 function hasOtherTopics({ topics }: Hook, wanted: readonly string[]): boolean {
-  return topics !== undefined && topics.toSorted().join('\n') !== wanted.toSorted().join('\n');
+  return topics.toSorted().join('\n') !== wanted.toSorted().join('\n');
 }
 
 /** Registers one topic, and stores the registration at once. */
@@ -213,8 +213,8 @@ async function storeRegistration(
 }
 
 /** Creates our token and secret, and stores them before the app receives them. */
-async function beginHook(context: Context, source: Source): Promise<Hook> {
-  const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
+async function beginHook(context: Context, source: Source, topics: string[]): Promise<Hook> {
+  const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {}, topics };
   await saveHook(context, source, { value: hook });
   return hook;
 }

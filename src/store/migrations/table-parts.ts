@@ -1,5 +1,5 @@
 import { sql, type CreateTableBuilder } from 'kysely';
-import type { Tables, Tx } from './schema.ts';
+import type { Tables, Tx } from '../schema.ts';
 
 /** Adds the columns `created_at` and `updated_at`. */
 export function stamped<T extends string, C extends string>(

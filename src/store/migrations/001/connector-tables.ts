@@ -1,19 +1,29 @@
-import type { Tx } from './schema.ts';
-import { index, stamped } from './migration-helpers.ts';
+import type { Tx } from '../../schema.ts';
+import { index, stamped } from '../table-parts.ts';
 
-/** Adds the custom connectors with their versions. */
-export async function customConnectors(tx: Tx): Promise<void> {
-  await stamped(
-    tx.schema
-      .createTable('custom_connectors')
-      .addColumn('environment', 'text', (c) => c.notNull())
-      .addColumn('connector_id', 'text', (c) => c.notNull())
-      .addColumn('version', 'integer', (c) => c.notNull()),
-  )
+/** Creates the custom connectors, and the writes of the sandbox. */
+export async function createConnectorTables(tx: Tx): Promise<void> {
+  await customConnectors(tx);
+  await customConnectorVersions(tx);
+  await customConnectorRevisions(tx);
+  await remoteServers(tx);
+  await sandboxWrites(tx);
+}
+
+async function customConnectors({ schema }: Tx): Promise<void> {
+  await schema
+    .createTable('custom_connectors')
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('version', 'integer', (c) => c.notNull())
+    .$call(stamped)
     .addColumn('deleted_at', 'bigint')
     .addPrimaryKeyConstraint('custom_connectors_key', ['environment', 'connector_id'])
     .execute();
-  await tx.schema
+}
+
+async function customConnectorVersions({ schema }: Tx): Promise<void> {
+  await schema
     .createTable('custom_connector_versions')
     .addColumn('environment', 'text', (c) => c.notNull())
     .addColumn('connector_id', 'text', (c) => c.notNull())
@@ -27,26 +37,21 @@ export async function customConnectors(tx: Tx): Promise<void> {
     .addColumn('origins', 'text', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('created_by', 'text', (c) => c.notNull())
+    .addColumn('overlay', 'text')
+    .addColumn('import_settings', 'text')
     .addPrimaryKeyConstraint('custom_connector_versions_key', ['environment', 'connector_id', 'version'])
     .execute();
-  await tx.schema
+}
+
+async function customConnectorRevisions({ schema }: Tx): Promise<void> {
+  await schema
     .createTable('custom_connector_revisions')
     .addColumn('environment', 'text', (c) => c.primaryKey())
     .addColumn('revision', 'bigint', (c) => c.notNull())
     .execute();
 }
 
-/** Adds the origins that a sealed secret of a custom connector is bound to. */
-export async function boundOrigins(tx: Tx): Promise<void> {
-  for (const table of ['credentials', 'oauth_apps'])
-    await tx.schema
-      .alterTable(table)
-      .addColumn('origins', 'text', (c) => c.notNull().defaultTo(''))
-      .execute();
-}
-
-/** Adds the remote MCP servers behind custom connectors. */
-export async function remoteServers(tx: Tx): Promise<void> {
+async function remoteServers(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('remote_servers')
     .addColumn('environment', 'text', (c) => c.notNull())
@@ -61,8 +66,16 @@ export async function remoteServers(tx: Tx): Promise<void> {
   await index(tx, 'remote_servers', ['next_at']);
 }
 
-/** Adds what an operator changes in custom connectors, and the choice of operations of an import. */
-export async function connectorOverlays(tx: Tx): Promise<void> {
-  for (const column of ['overlay', 'import_settings'])
-    await tx.schema.alterTable('custom_connector_versions').addColumn(column, 'text').execute();
+async function sandboxWrites(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('sandbox_writes')
+    .addColumn('account_id', 'text', (c) => c.notNull())
+    .addColumn('position', 'bigint', (c) => c.notNull())
+    .addColumn('kind', 'text', (c) => c.notNull())
+    .addColumn('record_id', 'text', (c) => c.notNull())
+    .addColumn('body', 'text')
+    .addColumn('written_at', 'bigint', (c) => c.notNull())
+    .addPrimaryKeyConstraint('sandbox_writes_key', ['account_id', 'position'])
+    .execute();
+  await index(tx, 'sandbox_writes', ['written_at']);
 }

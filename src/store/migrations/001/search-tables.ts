@@ -1,8 +1,15 @@
-import { index } from './migration-helpers.ts';
-import type { Tx } from './schema.ts';
+import type { Tx } from '../../schema.ts';
+import { index } from '../table-parts.ts';
 
-/** Adds searches that wait for executions, what they taught, and queries that led to none. */
-export async function searches(tx: Tx): Promise<void> {
+/** Creates the searches of agents and what they taught, and the problems that agents report. */
+export async function createSearchTables(tx: Tx): Promise<void> {
+  await searches(tx);
+  await searchWords(tx);
+  await fruitlessSearches(tx);
+  await problemReports(tx);
+}
+
+async function searches(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('searches')
     .addColumn('search_id', 'text', (c) => c.primaryKey())
@@ -21,6 +28,9 @@ export async function searches(tx: Tx): Promise<void> {
   await index(tx, 'searches', ['environment', 'at']);
   await index(tx, 'searches', ['at']);
   await index(tx, 'searches', ['user_id']);
+}
+
+async function searchWords(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('search_words')
     .addColumn('environment', 'text', (c) => c.notNull())
@@ -41,6 +51,9 @@ export async function searches(tx: Tx): Promise<void> {
     .execute();
   await index(tx, 'search_words', ['contributor', 'day']);
   await index(tx, 'search_words', ['day']);
+}
+
+async function fruitlessSearches(tx: Tx): Promise<void> {
   await tx.schema
     .createTable('fruitless_searches')
     .addColumn('search_id', 'text', (c) => c.primaryKey())
@@ -52,4 +65,23 @@ export async function searches(tx: Tx): Promise<void> {
     .execute();
   await index(tx, 'fruitless_searches', ['environment', 'last_at']);
   await index(tx, 'fruitless_searches', ['last_at']);
+}
+
+async function problemReports(tx: Tx): Promise<void> {
+  await tx.schema
+    .createTable('problem_reports')
+    .addColumn('report_id', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .addColumn('server_id', 'text', (c) => c.notNull())
+    .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
+    .addColumn('caller', 'text', (c) => c.notNull())
+    .addColumn('tool', 'text')
+    .addColumn('execution_id', 'text')
+    .addColumn('message', 'text', (c) => c.notNull())
+    .execute();
+  await index(tx, 'problem_reports', ['environment', 'at']);
+  await index(tx, 'problem_reports', ['caller', 'at']);
+  await index(tx, 'problem_reports', ['user_id']);
+  await index(tx, 'problem_reports', ['at']);
 }
