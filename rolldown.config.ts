@@ -15,7 +15,7 @@ import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE } from './src/connectors/shipped.ts';
 import { buildDocs } from './src/docs/site.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
-import { PHRASE_TERMS_FILE, phraseTermsText } from './src/mcp/tools/phrase-terms.ts';
+import { PHRASE_TERMS_FILE, phraseTermsText } from './src/search/phrase-terms.ts';
 import { BUILT_IN_BY_NAME } from './src/mcp/tools/tools.ts';
 
 /** Native code looks for its binary next to its own file, so its package is the one that stays outside. */

@@ -9,7 +9,7 @@ export async function loadLazy(): Promise<void> {
     import('./custom/custom-definition.ts'),
     import('./custom/folder-definition.ts'),
     import('./custom/listed-changes.ts'),
-    import('./mcp/tools/action-search.ts'),
+    import('./search/action-search.ts'),
     import('./mcp/tools/offered.ts'),
     import('./mcp/tools/tool-listings.ts'),
     import('./remote/remote-records.ts'),

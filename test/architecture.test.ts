@@ -115,6 +115,7 @@ const ALLOWED: Record<string, string[]> = {
     'http/server',
   ],
   'http/pages': ['lib', 'store', 'package.ts', 'base.ts', 'servers', 'http/context.ts', 'http/server'],
+  search: ['lib', 'store', 'package.ts', 'connectors', 'base.ts', 'credentials', 'actions'],
   'mcp/context.ts': ['identity', 'connect', 'workflows', 'programs'],
   'mcp/protocol': ['lib', 'connectors'],
   'mcp/tools': [
@@ -137,6 +138,7 @@ const ALLOWED: Record<string, string[]> = {
     'package.ts',
     'mcp/context.ts',
     'mcp/protocol',
+    'search',
   ],
   'mcp/transport': [
     'telemetry',

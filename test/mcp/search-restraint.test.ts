@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
-import { createActionSearch } from '../../src/mcp/tools/action-search.ts';
+import { createActionSearch } from '../../src/search/action-search.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 
 /* Requests that find no write by accident, and what they name in spite of its spelling. */

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
-import { createActionSearch, type SearchActions } from '../../src/mcp/tools/action-search.ts';
+import { createActionSearch, type SearchActions } from '../../src/search/action-search.ts';
 import type { VisibleConnector } from '../../src/mcp/tools/visible-types.ts';
 
 let catalog: Catalog;

@@ -6,7 +6,7 @@ import { asJson, type JsonObject } from '../../lib/json.ts';
 import { nearestNames } from '../../lib/words.ts';
 import { connectedTo, connectorOf, exampleIn, isConnected, lineOf } from './action-lines.ts';
 import type { Connected } from '../../credentials/memory.ts';
-import type { Hit } from './action-search.ts';
+import type { Hit } from '../../search/action-search.ts';
 import { compactSchema } from './compact-schema.ts';
 import { tool } from './define-tool.ts';
 import { openExperience } from './search-experience.ts';

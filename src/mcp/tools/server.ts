@@ -16,7 +16,7 @@ import { fallback, METHODS, registerMethods } from './methods.ts';
 import { Rendered } from './rendered.ts';
 import { toRpcError } from './rpc-error.ts';
 import { createRemoteSubscriptions, type RemoteSubscriptions } from './remote-subscriptions.ts';
-import type { SearchActions } from './action-search.ts';
+import type { SearchActions } from '../../search/action-search.ts';
 import type { ToolScope } from './tool.ts';
 import type { Visible } from './visible-types.ts';
 import { createViewDocument } from './view-document.ts';
@@ -184,7 +184,9 @@ function createParts(context: Context) {
 
 /** Creates a search whose code is loaded by the first request, because the words of five languages slow a start. */
 function searchOnDemand(context: Context): SearchActions {
-  const search = loadOnce(async () => (await import('./action-search.ts')).createActionSearch(context));
+  const search = loadOnce(async () =>
+    (await import('../../search/action-search.ts')).createActionSearch(context),
+  );
   return async (environment, request) => (await search())(environment, request);
 }
 

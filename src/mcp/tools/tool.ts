@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { RunningTasks } from './running-tasks.ts';
 import type { Sizing } from './sizing.ts';
-import type { SearchActions } from './action-search.ts';
+import type { SearchActions } from '../../search/action-search.ts';
 import type { Visibility, Visible } from './visible-types.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 import type { WorkflowTools } from './workflow-tool.ts';

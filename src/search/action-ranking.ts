@@ -1,6 +1,6 @@
-import type { LearnedWords } from '../../actions/learned-words.ts';
-import type { Action } from '../../connectors/catalog.ts';
-import type { Connected } from '../../credentials/memory.ts';
+import type { LearnedWords } from '../actions/learned-words.ts';
+import type { Action } from '../connectors/catalog.ts';
+import type { Connected } from '../credentials/memory.ts';
 import { isAbout, traitsOf, type ActionIndex } from './action-index.ts';
 import { LOOKS } from './query-clauses.ts';
 import { conceptTerm } from './lexicon.ts';

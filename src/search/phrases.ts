@@ -1,6 +1,6 @@
-import type { Action } from '../../connectors/catalog.ts';
-import { memoByObject } from '../../lib/memo.ts';
-import { withPauses } from '../../lib/pauses.ts';
+import type { Action } from '../connectors/catalog.ts';
+import { memoByObject } from '../lib/memo.ts';
+import { withPauses } from '../lib/pauses.ts';
 import { isConcept } from './lexicon.ts';
 import { stemsAndPairs, termsOfPhrase, type Counts, type PhraseTerms } from './phrase-terms.ts';
 import type { Step } from './query.ts';

@@ -1,5 +1,5 @@
 import type { Lexicon, Token } from './lexicon.ts';
-import { stemOf } from '../../lib/words.ts';
+import { stemOf } from '../lib/words.ts';
 
 /** A possible correction of a misspelt word. */
 interface Candidate {

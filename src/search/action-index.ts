@@ -1,6 +1,6 @@
-import type { Action, Connector } from '../../connectors/catalog.ts';
-import { parametersOf } from '../../connectors/parameters.ts';
-import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../store/search-index.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import { parametersOf } from '../connectors/parameters.ts';
+import { createSearchIndex, type SearchDocument, type SearchIndex } from '../store/search-index.ts';
 import { appsOf, namesOf, wordsOfNamed, type App } from './named-apps.ts';
 import { conceptTerm, isConcept } from './lexicon.ts';
 import type { Phrases } from './phrases.ts';

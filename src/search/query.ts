@@ -1,4 +1,4 @@
-import { stemOf } from '../../lib/words.ts';
+import { stemOf } from '../lib/words.ts';
 import { clausesOf, LOOKS, TALKS, type Clause, type Role } from './query-clauses.ts';
 import { conceptTerm, tokensOf, type Lexicon, type Token } from './lexicon.ts';
 import type { Correct } from './spelling.ts';

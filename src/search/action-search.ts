@@ -1,18 +1,17 @@
-import type { LearnedWords } from '../../actions/learned-words.ts';
-import type { Action } from '../../connectors/catalog.ts';
-import type { Base } from '../../base.ts';
-import type { Connected } from '../../credentials/memory.ts';
-import { loadOnce } from '../../lib/memo.ts';
-import { withPauses } from '../../lib/pauses.ts';
-import type { Environment } from '../../store/environments.ts';
+import type { LearnedWords } from '../actions/learned-words.ts';
+import type { Action } from '../connectors/catalog.ts';
+import type { Base } from '../base.ts';
+import type { Connected } from '../credentials/memory.ts';
+import { loadOnce } from '../lib/memo.ts';
+import { withPauses } from '../lib/pauses.ts';
+import type { Environment } from '../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
-import { hiddenApps, namedApps, type NamedApp } from './named-apps.ts';
+import { hiddenApps, namedApps, type NamedApp, type SearchedConnector } from './named-apps.ts';
 import { withoutOtherApps } from './other-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
 import { readQuery } from './query.ts';
-import type { VisibleConnector } from './visible-types.ts';
 import { parseText } from './vocabulary.ts';
 
 /** An action that a search found. */
@@ -27,7 +26,7 @@ interface Search {
   allowed: readonly Action[];
   limit: number;
   /** The connectors that the server shows. */
-  visible: readonly VisibleConnector[];
+  visible: readonly SearchedConnector[];
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: Connected;
   /**

@@ -1,4 +1,4 @@
-import { stemOf, wordsOf } from '../../lib/words.ts';
+import { stemOf, wordsOf } from '../lib/words.ts';
 
 /** The words of a language for the search of actions. */
 export interface Language {

@@ -1,6 +1,6 @@
-import { shippedPhrases } from '../../connectors/shipped-phrases.ts';
-import { withPauses } from '../../lib/pauses.ts';
-import { packagePath, readPackageFile } from '../../package.ts';
+import { shippedPhrases } from './shipped-phrases.ts';
+import { withPauses } from '../lib/pauses.ts';
+import { packagePath, readPackageFile } from '../package.ts';
 import { tokensOf } from './lexicon.ts';
 import { partsOf, vocabularyOf } from './vocabulary.ts';
 
