@@ -16,50 +16,66 @@ import { viewFacts } from './view-facts.ts';
 import type { WorkflowTool } from './workflow-tool.ts';
 import { runWorkflow } from './workflow-tools.ts';
 
+/** A tool that a call names, by the kind of its work. */
+type Target = { name: string } & ({ builtIn: BuiltInTool } | { workflow: WorkflowTool } | { action: Action });
+
 /** Runs a tool by name. An error of the run is a result; an unknown or restricted name throws. */
 export async function callTool(scope: ToolScope, given: string, args: unknown): Promise<Rendered> {
-  const isListed = BUILT_IN_BY_NAME.has(given) || scope.visible.direct.has(given);
-  const workflows = isListed ? [] : await scope.workflowTools.of(scope.grant);
-  const name = isListed ? given : toolNameFor(scope, given, workflows);
-  const builtIn = await builtInNamed(scope, name, args);
-  const workflow = builtIn || scope.visible.direct.has(name) ? undefined : workflowTool(workflows, name);
-  const action = builtIn || workflow ? undefined : directAction(scope, name, workflows);
+  const target = await targetOf(scope, given, args);
+  const { name } = target;
   // The name is one of ours from here on, and no text of the client.
   scope.context.telemetry.note({
     name: `tools/call ${name}`,
     attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name },
   });
   try {
-    if (builtIn) {
-      const { value, sizing } = await builtIn.run(scope, args);
-      const { thirdParty, view } = builtIn;
-      const viewed = { tool: name, args, source: sizing?.source };
-      const facts = view && (await viewFacts(scope, { ...viewed, ours: thirdParty ? undefined : value }));
-      return new Rendered(await toResultText(scope, value, { thirdParty, sizing, facts }));
-    }
-    const input = readArguments(scope, args);
-    if (workflow && isJsonObject(input)) {
-      const value = await runWorkflow(scope, workflow, input);
-      return new Rendered(await toResultText(scope, value, { thirdParty: true }));
-    }
-    if (action && isJsonObject(input)) {
-      const { connectorId, actionId } = action;
-      const direct = directArguments(scope, action, input);
-      const structured = await runAction(scope, { connectorId, actionId, ...direct });
-      const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
-      const facts = await viewFacts(scope, { tool: name, args, source: action });
-      return new Rendered(await toResultText(scope, structured, { thirdParty: true, sizing, facts }));
-    }
-    throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
+    return await run(scope, target, args);
   } catch (thrown) {
     if (thrown instanceof InputRequired) throw thrown;
     const error = answerError(thrown);
     if (belongsToProtocol(error, scope)) throw error;
     if (hidesCause(error)) logInternal(scope.context, thrown, scope.requestId);
-    const isViewed = action !== undefined || builtIn?.view !== undefined;
-    const facts = isViewed ? await viewFacts(scope, { tool: name, args, source: action, error }) : undefined;
+    const source = 'action' in target ? target.action : undefined;
+    const isViewed = source !== undefined || ('builtIn' in target && target.builtIn.view !== undefined);
+    const facts = isViewed ? await viewFacts(scope, { tool: name, args, source, error }) : undefined;
     return new Rendered(JSON.stringify(withFacts(toErrorResult(error, scope), facts)), true);
   }
+}
+
+/** Finds the tool of a name. @throws GatehouseError `restricted`, `invalid_request` for an unknown name */
+async function targetOf(scope: ToolScope, given: string, args: unknown): Promise<Target> {
+  const { direct } = scope.visible;
+  const isListed = BUILT_IN_BY_NAME.has(given) || direct.has(given);
+  const workflows = isListed ? [] : await scope.workflowTools.of(scope.grant);
+  const name = isListed ? given : toolNameFor(scope, given, workflows);
+  const builtIn = await builtInNamed(scope, name, args);
+  if (builtIn) return { name, builtIn };
+  const workflow = direct.has(name) ? undefined : workflowTool(workflows, name);
+  return workflow ? { name, workflow } : { name, action: directAction(scope, name, workflows) };
+}
+
+async function run(scope: ToolScope, target: Target, args: unknown): Promise<Rendered> {
+  const { name } = target;
+  if ('builtIn' in target) {
+    const { value, sizing } = await target.builtIn.run(scope, args);
+    const { thirdParty, view } = target.builtIn;
+    const viewed = { tool: name, args, source: sizing?.source };
+    const facts = view && (await viewFacts(scope, { ...viewed, ours: thirdParty ? undefined : value }));
+    return new Rendered(await toResultText(scope, value, { thirdParty, sizing, facts }));
+  }
+  const input = readArguments(scope, args);
+  if (!isJsonObject(input))
+    throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
+  if ('workflow' in target) {
+    const value = await runWorkflow(scope, target.workflow, input);
+    return new Rendered(await toResultText(scope, value, { thirdParty: true }));
+  }
+  const { connectorId, actionId } = target.action;
+  const direct = directArguments(scope, target.action, input);
+  const structured = await runAction(scope, { connectorId, actionId, ...direct });
+  const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
+  const facts = await viewFacts(scope, { tool: name, args, source: target.action });
+  return new Rendered(await toResultText(scope, structured, { thirdParty: true, sizing, facts }));
 }
 
 /** Returns the built-in tool of this name, unless this server does not list it and the call continues nothing. */
