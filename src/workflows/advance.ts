@@ -23,7 +23,16 @@ import {
   type NewStep,
   type StepRow,
 } from './step-rows.ts';
-import { loggedError, loggedInput, openWork, refusalOf, type Work, type WorkContext } from './work.ts';
+import {
+  addResult,
+  loggedError,
+  loggedInput,
+  openWork,
+  refusalOf,
+  sizeOf,
+  type Work,
+  type WorkContext,
+} from './work.ts';
 
 /** Limit of for-each items. With more items the run fails before the first call. */
 const MAX_ITEMS = 10_000;
@@ -206,7 +215,7 @@ async function continueStep(
       result: (tx) => updateStep(tx, row, set),
       changes: { position: row.position + 1 },
     });
-    work.scope.steps[step.stepId] = outputOf(context, row);
+    addResult(work, step.stepId, outputOf(context, row));
     return 'done';
   }
   if (step.forEach !== undefined) return finishItems(context, work, { step, row, stop });
@@ -239,8 +248,7 @@ async function recordSuccess(
   work: Work,
   { row, output }: { row: StepRow; output: JsonObject },
 ): Promise<Next> {
-  const storedBytes =
-    Buffer.byteLength(JSON.stringify(work.scope.steps)) + Buffer.byteLength(JSON.stringify(output));
+  const storedBytes = work.resultBytes + sizeOf(output);
   const tooMuch = storedBytes > MAX_RESULTS_BYTES;
   const now = context.clock.now();
   const set = {
@@ -250,22 +258,30 @@ async function recordSuccess(
     error: null,
     ended_at: now,
   };
-  const error = new GatehouseError(
-    'upstream_too_large',
-    `The results of this run are ${storedBytes} bytes. At most ${MAX_RESULTS_BYTES} are stored. Request less in its steps.`,
-  );
   await commit(context, work.run, {
     result: (tx) => updateStep(tx, row, set),
     changes: {
       position: row.position + 1,
       ...(tooMuch
-        ? { status: 'failed', error: loggedError(work, error, row.step_id), ended_at: now, next_at: now }
+        ? {
+            status: 'failed',
+            error: loggedError(work, tooLarge(storedBytes), row.step_id),
+            ended_at: now,
+            next_at: now,
+          }
         : {}),
     },
   });
   if (tooMuch) return 'failed';
-  work.scope.steps[row.step_id] = output;
+  addResult(work, row.step_id, output);
   return 'done';
+}
+
+function tooLarge(bytes: number): GatehouseError {
+  return new GatehouseError(
+    'upstream_too_large',
+    `The results of this run are ${bytes} bytes. At most ${MAX_RESULTS_BYTES} are stored. Request less in its steps.`,
+  );
 }
 
 /** Records a step that makes no call, in one write. */
@@ -280,7 +296,7 @@ async function record(
     result: (tx) => insertStep(tx, row),
     changes: { position: fresh.position + 1 },
   });
-  work.scope.steps[fresh.step_id] = output;
+  addResult(work, fresh.step_id, output);
   return 'done';
 }
 
@@ -320,6 +336,6 @@ async function recordPlanFailure(
         },
   });
   if (!continues) return 'failed';
-  work.scope.steps[step.stepId] = output;
+  addResult(work, step.stepId, output);
   return 'done';
 }

@@ -4,7 +4,7 @@ import { rememberWrites } from './chains.ts';
 import { perform, type CallStep } from './perform.ts';
 import { afterFailure, callAbandoned, mayRepeat, type AfterFailure } from './step-retry.ts';
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './step-rows.ts';
-import { loggedError, type Work, type WorkContext } from './work.ts';
+import { addResult, loggedError, type Work, type WorkContext } from './work.ts';
 
 /** The state of a run after a step. */
 export type Next = 'done' | 'waiting' | 'failed' | 'left';
@@ -104,7 +104,7 @@ export async function failedFor(
         result: (tx) => updateStep(tx, row, set),
         changes: { position: row.position + 1 },
       });
-      work.scope.steps[stepId] = output;
+      addResult(work, stepId, output);
       return 'done';
     }
     default:

@@ -23,6 +23,8 @@ export interface Work {
   chain: number;
   /** Values of secret fields of the configuration, which must stay out of the log. */
   secrets: string[];
+  /** Size of the results in `scope.steps`, as JSON. */
+  resultBytes: number;
   /** Rows of started steps, by position. */
   rows: Map<number, StepRow>;
 }
@@ -36,21 +38,34 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
   const chain = await chainOf(context, run, trigger);
   assertNoLoop(chain);
   const rows = await stepRows(context.db, run.run_id);
-  const steps: JsonObject = {};
-  for (const row of rows) if (row.position < run.position) steps[row.step_id] = outputOf(context, row);
-  return {
+  const work: Work = {
     run,
     definition,
     chain,
     scope: {
       trigger: asObject(trigger),
-      steps,
+      steps: {},
       config,
       user: { userId: user.userId, username: user.username, metadata: user.metadata },
     },
     secrets: secretsIn(definition, config),
+    resultBytes: 0,
     rows: new Map(rows.map((row) => [row.position, row])),
   };
+  for (const row of rows)
+    if (row.position < run.position) addResult(work, row.step_id, outputOf(context, row));
+  return work;
+}
+
+/** Adds the result of a step to those that later steps read. */
+export function addResult(work: Work, stepId: string, output: Json): void {
+  work.scope.steps[stepId] = output;
+  work.resultBytes += sizeOf(output);
+}
+
+/** Returns the bytes of a result as JSON. */
+export function sizeOf(output: Json): number {
+  return Buffer.byteLength(JSON.stringify(output));
 }
 
 /**
