@@ -126,6 +126,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   };
   // For a message that is not a JSON-RPC request, the SDK calls `onerror` at once, and sends no answer.
   let refused = false;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
   server.onerror = () => void (refused = true);
   await server.connect(pipe);
 
