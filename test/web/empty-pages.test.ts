@@ -30,17 +30,18 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
     await service?.stop();
   });
 
-  const opened = async (path: string): Promise<string> => {
+  const opened = async (path: string, says: RegExp): Promise<void> => {
     await page.goto(`${service.url}/console${path}`);
     await loaded(page);
-    const text = await page.locator('main').innerText();
+    const read = () => page.locator('main').innerText();
+    await expect.poll(read).toMatch(says);
+    const text = await read();
     expect(text).not.toMatch(/\b(GET|POST|PUT|DELETE) \/|sandbox/i);
     expect(await overflow(page)).toEqual([]);
     for (const link of await page.locator('main a[href*="/docs/"]').all()) {
       const href = (await link.getAttribute('href')) ?? '';
       expect([href, (await fetch(new URL(href, service.url))).status]).toEqual([href, 200]);
     }
-    return text;
   };
 
   test.each([
@@ -51,7 +52,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
     ['/keys', /gatehouse keys rotate production/],
     ['/playground', /Create one on the page Users/],
   ])('%s names buttons and pages, no requests and no sandbox', async (path, says) => {
-    expect(await opened(path)).toMatch(says);
+    await opened(path, says);
   });
 
   test('a workflow without installations leads to the documentation', async () => {
@@ -60,8 +61,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
       bearer: service.productionKey,
       body: { name: 'Count', definition },
     });
-    const text = await opened(`/workflows/${made.text('workflowId')}`);
-    expect(text).toMatch(/installations in the documentation/);
+    await opened(`/workflows/${made.text('workflowId')}`, /installations in the documentation/);
   });
 
   test('a page that is loading passes the checks of WCAG', async () => {

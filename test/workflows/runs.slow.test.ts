@@ -3,6 +3,7 @@ import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { LEASE_MS } from '../../src/workflows/step-rows.ts';
 import { manualClock } from '../support/clock.ts';
 import { holdAnswer, SLOW } from '../support/held-answers.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import { startService } from '../support/service.ts';
 import { freshDatabase } from '../support/stores.ts';
@@ -406,9 +407,12 @@ test('a process that stops hands its runs over at once', async () => {
   // No lease expires, because the clock stands still. So only a handover lets the second process continue.
   const clock = manualClock();
   const first = await startWorkflows({ env, clock });
-  const slow = { connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 200 } };
-  const steps = Array.from({ length: 8 }, (_, n) => ({ stepId: `s${n}`, ...slow }));
-  const workflowId = await first.define(manual(steps));
+  // The app is outside of the process, because a step that begins during the stop could not reach the sandbox any more.
+  await using app = await startReceiver();
+  app.answer = (_, res) => void setTimeout(() => res.end('{}'), 200);
+  const http = { method: 'GET', url: app.url };
+  const steps = Array.from({ length: 8 }, (_, n) => ({ stepId: `s${n}`, http }));
+  const workflowId = await first.define(manual(steps, { allowedHosts: [new URL(app.url).host] }));
   await first.install(workflowId);
   const started = await first.call('POST', `/workflows/${workflowId}/run?userId=${first.userId}`);
   const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
