@@ -30,7 +30,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
     await service?.stop();
   });
 
-  const opened = async (path: string, says: RegExp): Promise<void> => {
+  const opened = async (path: string, says: RegExp): Promise<string> => {
     await page.goto(`${service.url}/console${path}`);
     await loaded(page);
     const read = () => page.locator('main').innerText();
@@ -42,6 +42,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
       const href = (await link.getAttribute('href')) ?? '';
       expect([href, (await fetch(new URL(href, service.url))).status]).toEqual([href, 200]);
     }
+    return text;
   };
 
   test.each([
@@ -52,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
     ['/keys', /gatehouse keys rotate production/],
     ['/playground', /Create one on the page Users/],
   ])('%s names buttons and pages, no requests and no sandbox', async (path, says) => {
-    await opened(path, says);
+    expect(await opened(path, says)).toMatch(says);
   });
 
   test('a workflow without installations leads to the documentation', async () => {
@@ -61,7 +62,8 @@ describe.skipIf(!HAS_BROWSER)('the pages of an empty production environment', ()
       bearer: service.productionKey,
       body: { name: 'Count', definition },
     });
-    await opened(`/workflows/${made.text('workflowId')}`, /installations in the documentation/);
+    const says = /installations in the documentation/;
+    expect(await opened(`/workflows/${made.text('workflowId')}`, says)).toMatch(says);
   });
 
   test('a page that is loading passes the checks of WCAG', async () => {
