@@ -153,7 +153,7 @@ describe.each(STORE_KINDS)('remote servers of MCP 2026-07-28 over %s', (kind) =>
         name,
         String(value),
       ]);
-      if (req.method === 'POST') void passOn(headers, body, res);
+      if (req.method === 'POST') passOn(headers, body, res).catch(() => res.destroy());
       return req.method === 'POST';
     };
     expect((await run('updated', 'add_numbers', { a: 3, b: 4 })).at('data.content.0.text')).toBe('7');
