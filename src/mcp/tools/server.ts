@@ -1,6 +1,11 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { CallToolRequestSchema, type JSONRPCMessage, type Result } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type Result,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { loadOnce } from '../../lib/memo.ts';
@@ -124,10 +129,6 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         request?.answered(request.own ?? { result: JSON.stringify(message.result), failed: false });
     },
   };
-  // For a message that is not a JSON-RPC request, the SDK calls `onerror` at once, and sends no answer.
-  let refused = false;
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-  server.onerror = () => void (refused = true);
   await server.connect(pipe);
 
   const ask = (request: RpcRequest, call: McpCall): Promise<Answer> =>
@@ -140,13 +141,12 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         else resolve(answer);
       };
       const id = ++lastId;
-      const { arguments: given = {}, ...params } = request.params ?? {};
-      running.set(id, { call, given, answered, own: undefined });
-      refused = false;
-      // Some models write their arguments as a text, which the SDK would refuse.
-      const isText = typeof given === 'string';
-      pipe.onmessage?.({ ...request, ...(isText ? { params } : {}), id });
-      if (refused) answered(invalidParams(call, 'params._meta is not as MCP has it'));
+      const message = { ...forSdk(request), id };
+      // The SDK would never answer such a message.
+      if (!isJSONRPCRequest(message))
+        return resolve(invalidParams(call, 'params._meta is not as MCP has it'));
+      running.set(id, { call, given: request.params?.['arguments'] ?? {}, answered, own: undefined });
+      pipe.onmessage?.(message);
     });
 
   return {
@@ -226,6 +226,13 @@ function outcomeOf(answer: Answer): string {
 
 function invalidParams({ requestId }: McpCall, message: string): Answer {
   return { error: { code: -32602, message, data: { code: 'invalid_request', requestId } } };
+}
+
+/** Leaves out arguments that are a text, as some models write them. The SDK would refuse them. */
+function forSdk(request: RpcRequest): RpcRequest {
+  if (typeof request.params?.['arguments'] !== 'string') return request;
+  const { arguments: _, ...params } = request.params;
+  return { ...request, params };
 }
 
 /** Removes a task, which only concerns servers that declare tasks; others ignore it (MCP 2025-11-25). */
