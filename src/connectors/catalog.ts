@@ -77,6 +77,12 @@ export type MapBounded = (task: {
   inputs: readonly Json[];
 }) => Promise<Json[]>;
 
+/** A connector, and those of its actions that a caller may see. */
+export interface ConnectorActions {
+  readonly connector: Connector;
+  readonly actions: readonly Action[];
+}
+
 /**
  * The installed connectors. Reads are synchronous, because the catalogue is in memory. `version` rises with each
  * change.

@@ -11,8 +11,8 @@ export interface Parts {
   /** The operator's changes, as a merge patch (RFC 7396). */
   readonly overlay: JsonObject | undefined;
   /**
-   * Whether an earlier release may have accepted it. A map that writes an unknown member is then no fault, because the
-   * connector's actions work.
+   * Whether a release accepted it before. A map that writes a member which the model has lost since is then no fault,
+   * because the connector's actions work.
    */
   readonly isStored?: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import type { LearnedWords } from '../actions/learned-words.ts';
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, ConnectorActions } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import type { Connected } from '../credentials/memory.ts';
 import { loadOnce } from '../lib/memo.ts';
@@ -7,7 +7,7 @@ import { withPauses } from '../lib/pauses.ts';
 import type { Environment } from '../store/environments.ts';
 import { actionsOf, buildIndex, fieldsOf, type ActionIndex } from './action-index.ts';
 import { byExperience, ranked, RANKED, repeatedLast } from './action-ranking.ts';
-import { hiddenApps, namedApps, type NamedApp, type SearchedConnector } from './named-apps.ts';
+import { hiddenApps, namedApps, type NamedApp } from './named-apps.ts';
 import { withoutOtherApps } from './other-apps.ts';
 import { readPhraseTerms } from './phrase-terms.ts';
 import { indexPhrases } from './phrases.ts';
@@ -26,7 +26,7 @@ interface Search {
   allowed: readonly Action[];
   limit: number;
   /** The connectors that the server shows. */
-  visible: readonly SearchedConnector[];
+  visible: readonly ConnectorActions[];
   /** Ids of connectors that the user is connected to. Their actions rank a little higher. */
   connected?: Connected;
   /**

@@ -1,12 +1,6 @@
 import type { Action, Connector } from '../connectors/catalog.ts';
 import { parseText } from './vocabulary.ts';
 
-/** A connector that a search covers, and the actions of it that may be found. */
-export interface SearchedConnector {
-  readonly connector: Connector;
-  readonly actions: readonly Action[];
-}
-
 /** An app that a query may name. */
 export interface App {
   connectorId: string;

@@ -1,4 +1,4 @@
-import type { SearchedConnector } from './named-apps.ts';
+import type { ConnectorActions } from '../connectors/catalog.ts';
 
 /**
  * Well-known apps without a shipped connector. Names that are also usual words in one of the five languages (Box, Tableau,
@@ -38,7 +38,7 @@ const DOMAIN = /(?<=[\p{L}\p{N}])@[\p{L}\p{N}.-]+/gu;
  */
 export function withoutOtherApps(
   query: string,
-  connectors: readonly SearchedConnector[],
+  connectors: readonly ConnectorActions[],
 ): { rest: string; others: string[] } {
   const others = new Set<string>();
   const rest = query.replaceAll(DOMAIN, ' ').replaceAll(ANY_NAME, (said) => {
@@ -50,7 +50,7 @@ export function withoutOtherApps(
   return { rest, others: [...others] };
 }
 
-function isMentioned(name: string, connectors: readonly SearchedConnector[]): boolean {
+function isMentioned(name: string, connectors: readonly ConnectorActions[]): boolean {
   const pattern = patternOf([name], 'iu');
   return connectors.some(
     ({ connector, actions }) =>

@@ -55,14 +55,9 @@ export function chunksOf<T>(items: readonly T[]): T[][] {
 }
 
 /** An insert, and the members of its rows in the order of its values. */
-interface Statement<Row, Returned> {
+interface Statement<Returned> {
   query: CompiledQuery<Returned>;
-  columns: readonly (keyof Row)[];
-}
-
-/** Returns the members of the first row. Kysely orders the values of all rows by it. */
-function columnsOf<Row extends object>([first]: readonly Row[]): (keyof Row)[] {
-  return Object.keys(first ?? {}).filter((name): name is keyof Row & string => name in (first ?? {}));
+  columns: readonly string[];
 }
 
 /**
@@ -72,7 +67,7 @@ function columnsOf<Row extends object>([first]: readonly Row[]): (keyof Row)[] {
 export function manyRows<Row extends object, Returned = never>(
   build: (db: Db, rows: Row[]) => Compilable<Returned>,
 ): (db: Db, tx: Transaction<Tables>, rows: readonly Row[]) => Promise<Returned[]> {
-  const statements = perDatabase(() => new Map<number, Statement<Row, Returned>>());
+  const statements = perDatabase(() => new Map<number, Statement<Returned>>());
   return async (db, tx, rows) => {
     const bySize = statements(db);
     const returned: Returned[] = [];
@@ -81,10 +76,11 @@ export function manyRows<Row extends object, Returned = never>(
       // Stores the text alone, because the tree that it is built from has a node for each value.
       if (!statement) {
         const query: CompiledQuery<Returned> = CompiledQuery.raw(build(db, chunk).compile().sql);
-        bySize.set(chunk.length, (statement = { query, columns: columnsOf(chunk) }));
+        // Kysely orders the values of all rows by the members of the first one.
+        bySize.set(chunk.length, (statement = { query, columns: Object.keys(chunk[0] ?? {}) }));
       }
       const values: unknown[] = [];
-      for (const row of chunk) for (const column of statement.columns) values.push(row[column]);
+      for (const row of chunk) for (const column of statement.columns) values.push(Reflect.get(row, column));
       const { rows: some } = await runPrepared(tx, statement.query, values);
       for (const one of some) returned.push(one);
     }

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Action, Catalog } from '../../src/connectors/catalog.ts';
+import type { Action, Catalog, ConnectorActions } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { CATALOG_FOLDER } from '../../src/package.ts';
 import { createActionSearch, type SearchActions } from '../../src/search/action-search.ts';
-import type { VisibleConnector } from '../../src/mcp/tools/visible-types.ts';
 
 let catalog: Catalog;
-let visible: VisibleConnector[];
+let visible: ConnectorActions[];
 let all: Action[];
 let search: SearchActions;
 beforeAll(async () => {

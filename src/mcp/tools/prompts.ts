@@ -1,4 +1,4 @@
-import type { Connector } from '../../connectors/catalog.ts';
+import type { Connector, ConnectorActions } from '../../connectors/catalog.ts';
 import { mcpName } from '../../connectors/compile.ts';
 import { fillTemplate } from '../../connectors/templates.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -9,7 +9,6 @@ import { runAction } from './run-action.ts';
 import { completeRemote, getRemotePrompt, remotePrompts } from './remote-context.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visible-types.ts';
 
 const PER_PAGE = 100;
 const MAX_COMPLETIONS = 100;
@@ -64,7 +63,7 @@ function promptsOf(scope: ToolScope): Prompt[] {
 }
 
 /** Returns the prompts of a connector. A prompt that an action produces is listed while the action is allowed. */
-function broughtBy(scope: ToolScope, { connector, actions }: VisibleConnector): Prompt[] {
+function broughtBy(scope: ToolScope, { connector, actions }: ConnectorActions): Prompt[] {
   const { connectorId, definition } = connector;
   return promptsIn(connector, scope.grant).flatMap(([name, prompt]) => {
     const { action: actionId, text = '' } = prompt;

@@ -1,3 +1,4 @@
+import type { ConnectorActions } from '../../connectors/catalog.ts';
 import { isUnifiedScope } from '../../connectors/event-scopes.ts';
 import { iconPath } from '../../connectors/icon.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
@@ -12,7 +13,6 @@ import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
 import { readView, viewResources } from './view-document.ts';
-import type { VisibleConnector } from './visible-types.ts';
 
 const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';
@@ -209,12 +209,12 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
   return undefined;
 }
 
-function summaryOf({ connector, actions }: VisibleConnector) {
+function summaryOf({ connector, actions }: ConnectorActions) {
   const { connectorId, name, description, categories } = connector;
   return { connectorId, name, description, categories, actionCount: actions.length };
 }
 
-function detailOf(one: VisibleConnector) {
+function detailOf(one: ConnectorActions) {
   return {
     ...summaryOf(one),
     website: one.connector.definition.website,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Action } from '../../connectors/catalog.ts';
+import type { Action, ConnectorActions } from '../../connectors/catalog.ts';
 import type { JsonSchema } from '../../connectors/format.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
@@ -12,7 +12,6 @@ import { tool } from './define-tool.ts';
 import { openExperience } from './search-experience.ts';
 import type { ToolScope } from './tool.ts';
 import { visibleConnector } from './visible-names.ts';
-import type { VisibleConnector } from './visible-types.ts';
 
 /** Hits that come with their input schema and an example, so that a model can call them at once. */
 const FULL_HITS = 2;
@@ -152,7 +151,7 @@ function missingFor(missing: readonly string[], next: string | undefined): JsonO
 
 /** Returns connectors for a query without hits: those with a similar name, then those of the user, then the others. */
 function nearestConnectors(
-  among: readonly VisibleConnector[],
+  among: readonly ConnectorActions[],
   { query, connected }: { query: string; connected: Connected },
 ): JsonObject[] {
   const byName = new Map(among.map((one) => [one.connector.name, one]));

@@ -1,8 +1,12 @@
 import { connectorIdFor, idsFor, type Ids, type Naming } from '../../actions/call-corrections.ts';
-import { actionNotFound, connectorNotFound, type Action } from '../../connectors/catalog.ts';
+import {
+  actionNotFound,
+  connectorNotFound,
+  type Action,
+  type ConnectorActions,
+} from '../../connectors/catalog.ts';
 import { restricted } from '../../servers/access.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visible-types.ts';
 
 /* Finds the connectors and actions that a model names among the visible ones. */
 
@@ -21,7 +25,7 @@ export function namingOf({ context, grant, visible, corrections }: ToolScope): N
 }
 
 /** Returns a visible connector. @throws GatehouseError `restricted`, `connector_not_found` with the nearest names. */
-export function visibleConnector(scope: ToolScope, named: string, at: At = ''): VisibleConnector {
+export function visibleConnector(scope: ToolScope, named: string, at: At = ''): ConnectorActions {
   const { connectors } = scope.visible;
   const connectorId = connectorIdFor(namingOf(scope), named, at);
   const found = connectors.find(({ connector }) => connector.connectorId === connectorId);

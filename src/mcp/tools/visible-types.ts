@@ -1,4 +1,4 @@
-import type { Action, Connector } from '../../connectors/catalog.ts';
+import type { Action, ConnectorActions } from '../../connectors/catalog.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Environment } from '../../store/environments.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -9,7 +9,7 @@ import type { ToolDefinition } from './tool-definition.ts';
  */
 export interface Visible {
   /** Connectors with at least one allowed action, and those actions. */
-  readonly connectors: readonly VisibleConnector[];
+  readonly connectors: readonly ConnectorActions[];
   /** `direct` tools by name, empty in discovery mode. */
   readonly direct: ReadonlyMap<string, Action>;
   /** Every listed tool: the built-in ones, then direct ones in the order of the catalogue. */
@@ -17,11 +17,6 @@ export interface Visible {
   /** The result of tools/list as JSON bytes, ready to send. Undefined when the list has several pages. */
   readonly listBytes: Buffer | undefined;
   readonly instructions: string;
-}
-
-export interface VisibleConnector {
-  readonly connector: Connector;
-  readonly actions: readonly Action[];
 }
 
 /** A client that shows documents of MCP Apps. `asked`: it also asks its user itself, by a form. */

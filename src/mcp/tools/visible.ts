@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Action, Connector } from '../../connectors/catalog.ts';
+import type { Action, Connector, ConnectorActions } from '../../connectors/catalog.ts';
 import { iconPath } from '../../connectors/icon.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { hashOf } from '../../connectors/definition-hashes.ts';
@@ -12,7 +12,7 @@ import { directTools, namedActions } from './direct-tools.ts';
 import { ACCOUNT_TOOLS, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
 import type { BuiltInTool } from './tool.ts';
 import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
-import type { Visible, VisibleConnector, Visibility } from './visible-types.ts';
+import type { Visible, Visibility } from './visible-types.ts';
 import { withViews } from './viewed-tools.ts';
 
 const MAX_CACHED = 500;
@@ -143,7 +143,7 @@ function offersPrograms(mode: LiveServer['server']['codeMode'], actions: number)
 function visibleConnectors(
   catalog: Base['catalog'],
   { server, decision, pins, unable }: LiveServer,
-): readonly VisibleConnector[] {
+): readonly ConnectorActions[] {
   return catalog
     .connectors(server.environment)
     .map((connector) => ({
@@ -181,7 +181,7 @@ const BY_DISCOVERY =
   'at once: execute_batch_svc).';
 
 function instructionsOf(
-  connectors: readonly VisibleConnector[],
+  connectors: readonly ConnectorActions[],
   customInstructions: string,
   direct: boolean,
 ): string {
