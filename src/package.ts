@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -13,11 +13,6 @@ export const CATALOG_FOLDER = packagePath('data/connectors');
 /** Returns the path of a file or folder of this package. */
 export function packagePath(name: string): string {
   return fileURLToPath(new URL(name, PACKAGE_FOLDER));
-}
-
-/** Returns the text of a file of this package. @throws Error of node:fs */
-export function readPackageFile(path: string): string {
-  return readFileSync(path, 'utf8');
 }
 
 /** Returns the names of the files in a folder of this package; none where there is no folder. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { statSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoByText } from '../lib/memo.ts';
-import { listPackageFolder, readPackageFile } from '../package.ts';
+import { listPackageFolder } from '../package.ts';
 
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
@@ -45,6 +45,6 @@ export function checkerHash(): string {
 
 const hashOfFolder = memoByText(1, () => {
   const hash = createHash('sha256');
-  for (const path of checkerFiles()) hash.update(readPackageFile(path)).update('\n');
+  for (const path of checkerFiles()) hash.update(readFileSync(path, 'utf8')).update('\n');
   return hash.digest('base64url');
 });

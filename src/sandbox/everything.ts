@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import { packagePath, readPackageFile } from '../package.ts';
+import { packagePath } from '../package.ts';
 import { asking, QUESTIONS, type Answers } from './everything-questions.ts';
 import { waitFor } from './everything-tasks.ts';
 
@@ -40,7 +41,7 @@ type Event = z.infer<typeof constants>['streams'][string]['events'][number];
  * (modelcontextprotocol/conformance).
  */
 export function createEverything(): Router {
-  const { tools, prompts, forms, streams, files } = constants.parse(JSON.parse(readPackageFile(FILE)));
+  const { tools, prompts, forms, streams, files } = constants.parse(JSON.parse(readFileSync(FILE, 'utf8')));
   const router = express.Router();
   router.use(express.json({ limit: '1mb' }));
   router.post('/tools/:name', async (req, res) => {

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { shippedPhrases } from './shipped-phrases.ts';
 import { withPauses } from '../lib/pauses.ts';
-import { packagePath, readPackageFile } from '../package.ts';
+import { packagePath } from '../package.ts';
 import { tokensOf } from './lexicon.ts';
 import { partsOf, vocabularyOf } from './vocabulary.ts';
 
@@ -29,7 +30,9 @@ export const PHRASE_TERMS_FILE = 'phrase-terms.tsv';
 /** Reads the terms of the build. A checkout that runs its sources computes them, with pauses. */
 export async function readPhraseTerms(): Promise<PhraseTerms> {
   const isSource = import.meta.url.endsWith('.ts');
-  const text = isSource ? await phraseTermsText() : readPackageFile(packagePath(`dist/${PHRASE_TERMS_FILE}`));
+  const text = isSource
+    ? await phraseTermsText()
+    : readFileSync(packagePath(`dist/${PHRASE_TERMS_FILE}`), 'utf8');
   const [first = '', ...lines] = text.split('\n');
   const terms: string[] = JSON.parse(first);
   // The lines stay texts, because maps take ten times the memory.

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { listPackageFolder, packagePath, readPackageFile } from '../package.ts';
+import { listPackageFolder, packagePath } from '../package.ts';
 
 const FOLDER = packagePath('data/workflows');
 
@@ -45,7 +46,7 @@ async function readStarters(): Promise<Starter[]> {
     .sort()
     .map((name) => ({
       starterId: name.slice(0, -'.yaml'.length),
-      ...file.parse(parse(readPackageFile(join(FOLDER, name)))),
+      ...file.parse(parse(readFileSync(join(FOLDER, name), 'utf8'))),
     }));
 }
 

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import express, { type Response, type Router } from 'express';
 import type { Base } from '../../base.ts';
-import { listPackageFolder, readPackageFile } from '../../package.ts';
+import { listPackageFolder } from '../../package.ts';
 import type { Reply } from '../server/route.ts';
 import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 
@@ -39,7 +40,7 @@ export function createConsole(context: Pick<Base, 'publicUrl'>, folder: string):
     names ??= new Set(listPackageFolder(join(folder, 'assets')));
     if (!names.has(name)) return undefined;
     const found =
-      files.get(name) ?? storeDocument(readPackageFile(join(folder, 'assets', name)), fileHeaders(name));
+      files.get(name) ?? storeDocument(readFileSync(join(folder, 'assets', name), 'utf8'), fileHeaders(name));
     files.set(name, found);
     return found;
   };
@@ -51,7 +52,7 @@ export function createConsole(context: Pick<Base, 'publicUrl'>, folder: string):
   });
   router.get('/{*path}', (_req, res) => {
     if (page === undefined && listPackageFolder(folder).includes('index.html'))
-      page = withBase(readPackageFile(join(folder, 'index.html')), context.publicUrl);
+      page = withBase(readFileSync(join(folder, 'index.html'), 'utf8'), context.publicUrl);
     const nonce = randomBytes(NONCE_BYTES).toString('base64');
     send(res, {
       body: (page ?? NOT_BUILT).replaceAll(NONCE_MARK, nonce),

@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import express, { type Response, type Router } from 'express';
 import { z } from 'zod';
 import { escapeHtml } from '../../lib/html.ts';
-import { listPackageFolder, readPackageFile } from '../../package.ts';
+import { listPackageFolder } from '../../package.ts';
 import type { Reply } from '../server/route.ts';
 import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
 
@@ -104,7 +105,7 @@ function createDocuments({ publicUrl, hasConsole }: Settings, folder: string): D
   let hash: string | undefined;
   // Only names of this list are read, so no path leads out of the folder.
   const listed = () => (names ??= new Set(namesIn(folder)));
-  const read = (name: string) => readPackageFile(join(folder, name));
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const version = () => {
     if (hash !== undefined) return hash;
     const whole = createHash('sha256');
@@ -141,7 +142,7 @@ function createDocuments({ publicUrl, hasConsole }: Settings, folder: string): D
 /** Returns the files of the build: the list that it wrote, and the scripts and styles. Empty without a build. */
 function namesIn(folder: string): string[] {
   if (!listPackageFolder(folder).includes(LIST)) return [];
-  const written = z.array(z.string()).parse(JSON.parse(readPackageFile(join(folder, LIST))));
+  const written = z.array(z.string()).parse(JSON.parse(readFileSync(join(folder, LIST), 'utf8')));
   return [...written, ...listPackageFolder(join(folder, 'assets')).map((name) => `assets/${name}`)];
 }
 

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { packagePath, readPackageFile } from '../../package.ts';
+import { packagePath } from '../../package.ts';
 
 /** The meaning of an API field, with an example value. */
 export interface FieldText {
@@ -55,7 +56,7 @@ export function fieldText(path: string): FieldText | undefined {
 }
 
 function readFields(): Map<string, FieldText> {
-  const entries = texts.parse(parse(readPackageFile(packagePath('data/api-fields.yaml'))));
+  const entries = texts.parse(parse(readFileSync(packagePath('data/api-fields.yaml'), 'utf8')));
   return new Map(
     Object.entries(entries).map(([name, text]) => {
       const [description, example] = typeof text === 'string' ? [text] : text;

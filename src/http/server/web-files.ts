@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { listPackageFolder, readPackageFile } from '../../package.ts';
+import { listPackageFolder } from '../../package.ts';
 import { etagOf } from './stored-document.ts';
 
 /** A file that browsers load. */
@@ -73,7 +74,7 @@ export function buildWebFiles(folder: string): Map<string, string> {
 }
 
 function readFolder(folder: string): Map<string, string> {
-  return new Map(listPackageFolder(folder).map((name) => [name, readPackageFile(join(folder, name))]));
+  return new Map(listPackageFolder(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
 /** Returns JavaScript without types, indentation and comments on lines of their own. */

@@ -1,4 +1,5 @@
-import { packagePath, readPackageFile } from '../../package.ts';
+import { readFileSync } from 'node:fs';
+import { packagePath } from '../../package.ts';
 import { VIEW_TYPE } from '../protocol/abilities.ts';
 import type { Inputs } from './input.ts';
 
@@ -41,7 +42,7 @@ export function createViewDocument(): ViewDocument {
 
 function readBuilt(): string | undefined {
   try {
-    return readPackageFile(FILE);
+    return readFileSync(FILE, 'utf8');
   } catch {
     return undefined;
   }
