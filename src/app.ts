@@ -6,13 +6,13 @@ import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { urlHost } from './lib/addresses.ts';
 import { answerError, thrownMessage } from './lib/errors.ts';
-import { GracefulServer } from './lib/graceful-server.ts';
+import { GracefulServer } from './lib/http/graceful-server.ts';
 import { loadLazy } from './load-lazy.ts';
 import { loadOnce } from './lib/memo.ts';
 import { isOpenedInBrowser } from './http/pages/mcp-address-page.ts';
 import { createMcpHandler, type McpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
-import { DRAIN_MS } from './lib/drain.ts';
+import { DRAIN_MS } from './lib/http/drain.ts';
 import type { ProbePort } from './runtime/probe-port.ts';
 import { notReady } from './runtime/readiness.ts';
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
-import { MIB } from './lib/http-body.ts';
+import { MIB } from './lib/http/http-body.ts';
 import { masterKeyRule, readMasterKey } from './lib/master-key-text.ts';
 import { thrownMessage } from './lib/errors.ts';
 import { readOidcSettings } from './lib/oidc-settings.ts';

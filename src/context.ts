@@ -162,7 +162,7 @@ export async function openContext(
       async toolsOf(live: LiveServer, userId: string | undefined) {
         const { createListings } = await import('./mcp/tools/tool-listings.ts');
         listings ??= createListings(base);
-        const { offeredTo } = await import('./mcp/tools/offered.ts');
+        const { offeredTo } = await import('./mcp/scope/offered.ts');
         return listings.of(await offeredTo(base, live, userId), userId);
       },
       async close() {

@@ -10,7 +10,7 @@ export async function loadLazy(): Promise<void> {
     import('./custom/folder-definition.ts'),
     import('./custom/listed-changes.ts'),
     import('./search/action-search.ts'),
-    import('./mcp/tools/offered.ts'),
+    import('./mcp/scope/offered.ts'),
     import('./mcp/tools/tool-listings.ts'),
     import('./remote/remote-records.ts'),
     import('./remote/sign-in.ts'),

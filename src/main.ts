@@ -5,7 +5,7 @@ import { addCompletion } from './cli/completion-commands.ts';
 import { addConfig } from './cli/config-commands.ts';
 import { addData } from './cli/data-commands.ts';
 import { faultLines, UsageError } from './cli/faults.ts';
-import { addImport, collect } from './cli/import-command.ts';
+import { addImport, collect } from './cli/connectors/import-command.ts';
 import { addKeys } from './cli/keys-commands.ts';
 import { addMasterKey } from './cli/master-key-commands.ts';
 import { version } from './cli/version.ts';
@@ -126,7 +126,7 @@ export function buildProgram(done: (code: number) => void, command?: string): Co
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', DOCTOR_HELP)
     .action(async ({ json }: { json?: boolean }) => {
-      const { doctor } = await import('./cli/doctor.ts');
+      const { doctor } = await import('./cli/doctor/doctor.ts');
       done(await doctor({ json: json === true }));
     });
   addCompletion(program, done);
@@ -149,7 +149,7 @@ function addConnectors(program: Command, done: (code: number) => void): void {
       const { environment, json } = options;
       if (!isEnvironment(environment))
         command.error('error: --environment must be development or production');
-      const { listConnectors } = await import('./cli/connectors-list.ts');
+      const { listConnectors } = await import('./cli/connectors/connectors-list.ts');
       done(await listConnectors(environment, { json: json === true }));
     });
   connectors
@@ -163,7 +163,7 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     .option('--method <method>', 'only this method; may be repeated', collect)
     .addHelpText('after', NEW_HELP)
     .action(async (id: string, { into, openapi, tag, path, method }: NewFlags) => {
-      const { newConnector } = await import('./cli/connectors-new.ts');
+      const { newConnector } = await import('./cli/connectors/connectors-new.ts');
       const include = { tags: tag, paths: path, methods: method };
       done(await newConnector(id, { into, openapi, include }));
     });
@@ -175,7 +175,7 @@ function addConnectors(program: Command, done: (code: number) => void): void {
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', CHECK_HELP)
     .action(async (file: string, { openapi, json }: { openapi?: string; json?: boolean }) => {
-      const { checkConnector } = await import('./cli/connectors-check.ts');
+      const { checkConnector } = await import('./cli/connectors/connectors-check.ts');
       done(await checkConnector(file, { openapi, json: json === true }));
     });
   addRecord(connectors, done);
@@ -202,7 +202,7 @@ function addRecord(connectors: Command, done: (code: number) => void): void {
         options;
       if (!isEnvironment(environment))
         command.error('error: --environment must be development or production');
-      const { recordConnector } = await import('./cli/connectors-record.ts');
+      const { recordConnector } = await import('./cli/connectors/connectors-record.ts');
       done(
         await recordConnector(target, {
           into,

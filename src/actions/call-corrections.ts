@@ -1,7 +1,7 @@
 import type { Action, Catalog, Connector } from '../connectors/catalog.ts';
-import { forgiven } from '../connectors/forgive.ts';
-import { asSchema } from '../connectors/model-schema.ts';
-import { checkInput } from '../connectors/validate.ts';
+import { forgiven } from '../connectors/schemas/forgive.ts';
+import { asSchema } from '../connectors/schemas/model-schema.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import type { Correction } from '../lib/correction.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { nameKey } from '../lib/words.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Base } from '../base.ts';
 import type { Action } from '../connectors/catalog.ts';
 import type { Effect } from '../connectors/effects.ts';
-import { asSchema } from '../connectors/model-schema.ts';
+import { asSchema } from '../connectors/schemas/model-schema.ts';
 import { storedSecret } from '../identity/secrets.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError, withDetails } from '../lib/errors.ts';

@@ -2,7 +2,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import { isStreamed } from '../outbound/outbound-dispatch.ts';
 import type { Outbound, OutboundRequest } from '../outbound/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';

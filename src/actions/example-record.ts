@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import type { Connector } from '../connectors/catalog.ts';
-import type { ActionExample } from '../connectors/examples-format.ts';
-import type { ConnectorFile } from '../connectors/format.ts';
+import type { ActionExample } from '../connectors/format/examples-format.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
 import { parametersOf } from '../connectors/parameters.ts';
 import { checkFields, storedFields } from '../credentials/fields.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ownAction, type Action, type Connector } from '../connectors/catalog.ts';
-import type { ActionExample } from '../connectors/examples-format.ts';
-import { checkInput, compileSchema } from '../connectors/validate.ts';
+import type { ActionExample } from '../connectors/format/examples-format.ts';
+import { checkInput, compileSchema } from '../connectors/schemas/validate.ts';
 import type { Base } from '../base.ts';
 import { checkEntered } from '../credentials/derived.ts';
 import { storedFields } from '../credentials/fields.ts';

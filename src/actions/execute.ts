@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Action } from '../connectors/catalog.ts';
 import { actionOfCall } from '../connectors/compile.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
-import { checkInput } from '../connectors/validate.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import type { Context } from './context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';

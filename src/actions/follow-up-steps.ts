@@ -1,5 +1,5 @@
 import { filesOf } from '../connectors/file-values.ts';
-import type { CallStep, DownloadStep, UploadStep } from '../connectors/steps-format.ts';
+import type { CallStep, DownloadStep, UploadStep } from '../connectors/format/steps-format.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';

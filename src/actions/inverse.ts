@@ -1,5 +1,5 @@
 import { ownAction, type Action, type Connector } from '../connectors/catalog.ts';
-import { checkInput } from '../connectors/validate.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { filledCall } from './reads.ts';

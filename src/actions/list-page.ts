@@ -1,4 +1,4 @@
-import type { Paging } from '../connectors/format.ts';
+import type { Paging } from '../connectors/format/format.ts';
 import type { Json } from '../lib/json.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import type { UpstreamPage } from './places.ts';

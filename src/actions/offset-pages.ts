@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Paging } from '../connectors/format.ts';
+import type { Paging } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';

@@ -1,8 +1,8 @@
 import { ownAction, type Action, type Connector } from '../connectors/catalog.ts';
 import { holds } from '../connectors/conditions.ts';
-import type { BeforeRead, EachRead } from '../connectors/reads-format.ts';
+import type { BeforeRead, EachRead } from '../connectors/format/reads-format.ts';
 import { filledInput } from '../connectors/templates.ts';
-import { checkInput } from '../connectors/validate.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import { SECOND } from '../lib/clock.ts';
 import { appWords, GatehouseError, invalidRequest, ownWords } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkInput } from '../connectors/validate.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Base } from '../base.ts';
 import { chooseCredential } from '../credentials/choose.ts';

@@ -1,4 +1,4 @@
-import type { Paging } from '../connectors/format.ts';
+import type { Paging } from '../connectors/format/format.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { countAt, isTruthy, nextLink, valueAtPlace, type UpstreamPage } from './places.ts';

@@ -6,7 +6,7 @@ import { writeBackup } from '../backup/write-backup.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { makeFolder } from '../lib/folders.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import { tableProgress } from './table-progress.ts';
 import { version } from './version.ts';
 

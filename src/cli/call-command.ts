@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { fileText } from '../lib/body-text.ts';
+import { fileText } from '../lib/http/body-text.ts';
 import { asObject, isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { writtenOut } from '../lib/hidden-characters.ts';
 import { thrownMessage } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import { iconPath } from '../connectors/icon.ts';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication, CredentialField } from '../connectors/format.ts';
+import type { Authentication, CredentialField } from '../connectors/format/format.ts';
 import type { Base } from '../base.ts';
 import { appFields, checkFields, credentialFields } from '../credentials/fields.ts';
 import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';

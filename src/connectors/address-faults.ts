@@ -1,7 +1,7 @@
 import { isLoopback } from '../lib/addresses.ts';
-import type { ConnectorFile } from './format.ts';
+import type { ConnectorFile } from './format/format.ts';
 import { openNames } from './open-names.ts';
-import type { SemanticFault } from './semantic-fault.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
 import { templateNames } from './templates.ts';
 
 /** Returns the faults of a base address: names that it cannot contain, and a form that no path can follow. */

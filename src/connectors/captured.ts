@@ -1,4 +1,4 @@
-import type { Authentication } from './format.ts';
+import type { Authentication } from './format/format.ts';
 
 /** A value that a grant, a token exchange or `derived` adds to the entered fields. */
 export interface Captured {

@@ -4,7 +4,7 @@ import { meantName } from '../lib/near-members.ts';
 import type { Environment } from '../store/environments.ts';
 import type { Effect } from './effects.ts';
 import type { FileFault } from './file-fault.ts';
-import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format/format.ts';
 import { RAW_ACTION } from './raw-action.ts';
 import { recordedBeside, type RecordedInput } from './recorded.ts';
 

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
-import { statSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoByText } from '../lib/memo.ts';
-import { listPackageFolder } from '../package.ts';
 
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
-/** The name of a file of the build that ends with a hash of its text, as most of them have. */
-const HASHED = /-[\w-]{8}\.js$/;
 
-/** Returns the paths of the code that checks connector files, in a checkout and in the build. */
+/** Returns the paths of the code that checks connector files. The build has all its code in one folder. */
 function checkerFiles(): string[] {
-  return listPackageFolder(OWN_FOLDER)
+  return readdirSync(OWN_FOLDER, { recursive: CODE === '.ts', encoding: 'utf8' })
     .filter((name) => extname(name) === CODE)
     .map((name) => join(OWN_FOLDER, name))
     .toSorted();
@@ -29,11 +26,7 @@ export function checkerState(): string {
   return stateOfFolder(OWN_FOLDER);
 }
 
-const stateOfFolder = memoByText(1, () =>
-  checkerFiles()
-    .map((path) => (HASHED.test(path) ? `${path}\n` : fileState(path)))
-    .join(''),
-);
+const stateOfFolder = memoByText(1, () => checkerFiles().map(fileState).join(''));
 
 /**
  * Returns a hash of that code: equal on all machines that run one release. A definition that other code checked may

@@ -1,4 +1,4 @@
-import type { Clause } from './format.ts';
+import type { Clause } from './format/format.ts';
 
 /** A part of a clause: literal text, or a parameter with the quote around it ('' for none). */
 type Piece = { text: string } | { name: string; quote: string };

@@ -1,12 +1,12 @@
 import jsonata from 'jsonata';
 import { assertLinear } from '../lib/linear-pattern.ts';
 import { parseXml } from '../lib/xml.ts';
-import type { ConnectorFile } from './format.ts';
-import type { SemanticFault } from './semantic-fault.ts';
+import type { ConnectorFile } from './format/format.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
 import { checkUse } from './file-check.ts';
 import { parametersOf } from './parameters.ts';
-import { inputSchemaOf, outputSchemaOf, pagingOf, propertySchema } from './action-schemas.ts';
-import { compilerOf } from './validate.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf, propertySchema } from './schemas/action-schemas.ts';
+import { compilerOf } from './schemas/validate.ts';
 
 const NO_SCHEMA = 'is no valid JSON Schema';
 

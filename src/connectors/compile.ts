@@ -1,11 +1,11 @@
 import type { Action, Connector, Hosting } from './catalog.ts';
 import { effectsIn, mostSevereOf } from './effects.ts';
-import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema } from './format/format.ts';
 import { actionHash } from './definition-hashes.ts';
-import { allAliases } from './forgive.ts';
-import { modelSchema } from './model-schema.ts';
+import { allAliases } from './schemas/forgive.ts';
+import { modelSchema } from './schemas/model-schema.ts';
 import { RAW_ACTION, rawDefinition, rawDefinitionFor } from './raw-action.ts';
-import { inputSchemaOf, outputSchemaOf, pagingOf } from './action-schemas.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas/action-schemas.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { sha256 } from '../lib/sha256.ts';
 

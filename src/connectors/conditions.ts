@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import type { Condition } from './format-parts.ts';
+import type { Condition } from './format/format-parts.ts';
 
 /** Returns whether an input holds such a value. */
 export function holds({ parameter, in: values }: Condition, input: JsonObject): boolean {

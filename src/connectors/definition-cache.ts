@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { asciiJson } from '../lib/json.ts';
 import { checkerState, fileState } from './checker.ts';
 import type { ConnectorHead } from './compile.ts';
-import type { ConnectorFile } from './format.ts';
+import type { ConnectorFile } from './format/format.ts';
 
 /** Content of a cache: shipped connectors, or those of the folder of custom ones. */
 type CacheKind = 'catalog' | 'folder';

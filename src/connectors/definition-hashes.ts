@@ -10,7 +10,7 @@ import {
 import { memoByObject } from '../lib/memo.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { Action } from './catalog.ts';
-import type { ConnectorFile, JsonSchema } from './format.ts';
+import type { ConnectorFile, JsonSchema } from './format/format.ts';
 
 type Described = Omit<Action, 'hash'>;
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import { holds } from './conditions.ts';
-import type { ActionDefinition } from './format.ts';
+import type { ActionDefinition } from './format/format.ts';
 
 /** The effect of a call on an app's data. */
 export type Effect = 'read' | 'write' | 'destructive';

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
-import { alternativesOf, takes } from './forgive.ts';
-import type { JsonSchema } from './format.ts';
-import { asSchema } from './model-schema.ts';
+import { alternativesOf, takes } from './schemas/forgive.ts';
+import type { JsonSchema } from './format/format.ts';
+import { asSchema } from './schemas/model-schema.ts';
 
 /*
  * Values of JSONata expressions in the form that a schema wants. JSONata returns a single match without a list, and no

@@ -1,11 +1,11 @@
-import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
+import { FRAMING_HEADERS } from '../lib/http/framing-headers.ts';
 import { isJsonObject } from '../lib/json.ts';
-import type { ConnectorFile, JsonSchema } from './format.ts';
+import type { ConnectorFile, JsonSchema } from './format/format.ts';
 import { graphqlFaults } from './graphql-check.ts';
-import { valueFaults } from './value-lists.ts';
+import { valueFaults } from './schemas/value-lists.ts';
 import { parametersOf } from './parameters.ts';
-import type { SemanticFault } from './semantic-fault.ts';
-import { propertySchema, refsOf } from './action-schemas.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
+import { propertySchema, refsOf } from './schemas/action-schemas.ts';
 
 /**
  * Returns faults that cost nothing at a start and make a connector worse: unused parts, names without meaning, places

@@ -1,5 +1,5 @@
 import { memoByObject } from '../lib/memo.ts';
-import type { ActionDefinition, JsonSchema, Parameter } from './format.ts';
+import type { ActionDefinition, JsonSchema, Parameter } from './format/format.ts';
 import { parametersOf, type Place } from './parameters.ts';
 
 /* Parameters that are files: `{type: string, format: binary}`, or a list of them. */

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { thrownMessage } from '../lib/errors.ts';
 import { sha256 } from '../lib/sha256.ts';
 import { merged } from './overlay.ts';
-import type { SemanticFault } from './semantic-fault.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
 
 /* Parts that several connector files of a folder share: `extends: gmail.google_account` in any mapping. */
 

@@ -1,8 +1,8 @@
 import { GraphQLError, Kind, OperationTypeNode, parse, type OperationDefinitionNode } from 'graphql';
 import { mostSevereOf, effectsIn } from './effects.ts';
-import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { SemanticFault } from './semantic-fault.ts';
-import { pagingParameters } from './action-schemas.ts';
+import type { ActionDefinition, ConnectorFile, Parameter } from './format/format.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
+import { pagingParameters } from './schemas/action-schemas.ts';
 
 /** Returns the faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */
 export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {

@@ -1,5 +1,5 @@
 import type { Action, Connector } from './catalog.ts';
-import type { ActionDefinition, Authentication } from './format.ts';
+import type { ActionDefinition, Authentication } from './format/format.ts';
 
 /** Returns whether some credentials of its connector cannot run an action. */
 export function hasNeeds({ authentication }: ActionDefinition): boolean {

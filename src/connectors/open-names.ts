@@ -1,5 +1,5 @@
 import { capturedOf } from './captured.ts';
-import type { ConnectorFile } from './format.ts';
+import type { ConnectorFile } from './format/format.ts';
 
 /** Returns the names that an address may contain: variables, and fields of any scheme that are not secret. */
 export function openNames(file: ConnectorFile): Set<string> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { memoByObject } from '../lib/memo.ts';
 import type { Connector } from './catalog.ts';
-import type { ConnectorFile } from './format.ts';
+import type { ConnectorFile } from './format/format.ts';
 import { fillTemplate } from './templates.ts';
 
 /**

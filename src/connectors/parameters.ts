@@ -1,4 +1,4 @@
-import type { ActionDefinition, Parameter } from './format.ts';
+import type { ActionDefinition, Parameter } from './format/format.ts';
 
 /** The place of a parameter in the request. */
 export type Place = 'path' | 'query' | 'headers' | 'cookies' | 'body' | 'parts';

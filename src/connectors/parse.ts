@@ -1,6 +1,6 @@
 import { isMap, LineCounter, parseDocument, visit, type Document } from 'yaml';
-import { checkSemantics } from './semantics.ts';
-import { connectorFile, type ConnectorFile } from './format.ts';
+import { checkSemantics } from './semantics/semantics.ts';
+import { connectorFile, type ConnectorFile } from './format/format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { withFragments } from './fragments.ts';
 import { merged, setsMember, type Overlay } from './overlay.ts';

@@ -1,7 +1,7 @@
 import type { Fault } from '../lib/errors.ts';
 import { patternFault } from '../lib/linear-pattern.ts';
-import type { ConnectorFile } from './format.ts';
-import type { SemanticFault } from './semantic-fault.ts';
+import type { ConnectorFile } from './format/format.ts';
+import type { SemanticFault } from './semantics/semantic-fault.ts';
 import { parametersOf } from './parameters.ts';
 
 /** Keywords whose values are data, in which a member named `pattern` has no meaning. */

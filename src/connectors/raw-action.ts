@@ -1,4 +1,4 @@
-import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema } from './format/format.ts';
 import { effectOf, type Effect } from './effects.ts';
 
 /* The raw call: an action of every connector whose caller writes the request below the connector's base address. */

@@ -1,6 +1,6 @@
 import type { Connector } from './catalog.ts';
 import { isUnifiedScope, nameInFile, scopeOfSource, type SourceScope } from './event-scopes.ts';
-import type { EventSourceDefinition, UnifiedModel } from './events-format.ts';
+import type { EventSourceDefinition, UnifiedModel } from './format/events-format.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 
 /* How the records of a source are read, whether it is a unified model or an event source of the app's own. */

@@ -1,5 +1,5 @@
 import { nameInFile, type SourceScope } from './event-scopes.ts';
-import type { HookTopic, Webhooks } from './events-format.ts';
+import type { HookTopic, Webhooks } from './format/events-format.ts';
 
 /* Questions about the webhooks of an app, apart from their format, whose many schemas only the check of a file needs. */
 

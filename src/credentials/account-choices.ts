@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth } from '../connectors/format/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden-characters.ts';
 import { valueAt, type Json } from '../lib/json.ts';

@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import type { Base } from '../base.ts';
 import { hashToken } from '../crypto/tokens.ts';
 import { placeIn } from './account-change.ts';

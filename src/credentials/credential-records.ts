@@ -1,6 +1,6 @@
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import { accountPlaces } from '../connectors/captured.ts';
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import { bindingOf, keepsOrigins } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
 import { orUserNotFound } from '../identity/users.ts';

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import { bindingOf } from '../connectors/origins.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication } from '../connectors/format.ts';
-import type { DerivedField } from '../connectors/derived-format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
+import type { DerivedField } from '../connectors/format/derived-format.ts';
 import type { Fault } from '../lib/errors.ts';
 import { parseJson, valueAt, type Json } from '../lib/json.ts';
 import { firstGroup } from '../lib/linear-pattern.ts';

@@ -1,5 +1,5 @@
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
-import type { ExchangeStep, TokenExchange } from '../connectors/format.ts';
+import type { ExchangeStep, TokenExchange } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
 import type { Json, JsonObject } from '../lib/json.ts';

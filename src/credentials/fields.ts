@@ -1,6 +1,6 @@
 import { capturedOf } from '../connectors/captured.ts';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication, CredentialField } from '../connectors/format.ts';
+import type { Authentication, CredentialField } from '../connectors/format/format.ts';
 import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import { compilePattern } from '../lib/linear-pattern.ts';

@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { TokenScheme } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { AccountChoice } from './account-choices.ts';
 import type { Account } from './credential.ts';

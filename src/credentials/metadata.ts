@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication, CredentialField, JsonSchema } from '../connectors/format.ts';
+import type { Authentication, CredentialField, JsonSchema } from '../connectors/format/format.ts';
 import { credentialFields, FORMATS, isRequired, MAX_VALUE_CHARS } from './fields.ts';
 
 /** The input that one way to authenticate needs. */

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { requireConnector, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
-import type { CredentialField } from '../connectors/format.ts';
+import type { CredentialField } from '../connectors/format/format.ts';
 import { bindingOf, keepsOrigins } from '../connectors/origins.ts';
 import type { Base } from '../base.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';

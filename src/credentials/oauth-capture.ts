@@ -1,6 +1,6 @@
 import { accountPlaces } from '../connectors/captured.ts';
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth } from '../connectors/format/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, valueAt, type Json } from '../lib/json.ts';
 import type { Account } from './credential.ts';

@@ -1,4 +1,4 @@
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth } from '../connectors/format/format.ts';
 import type { Secret } from '../lib/secret.ts';
 
 /** An OAuth app that the operator registered at the third party. */

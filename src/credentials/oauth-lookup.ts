@@ -1,8 +1,8 @@
 import { SANDBOX_ID } from '../connectors/catalog.ts';
 import type { Base } from '../base.ts';
-import { answerText } from '../lib/body-text.ts';
+import { answerText } from '../lib/http/body-text.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { OutboundAnswer } from '../outbound/outbound.ts';
 import { mapValue } from '../upstream/expression.ts';

@@ -1,6 +1,6 @@
 import type { ClientAuth } from 'oauth4webapi';
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
-import type { OAuth, TokenScheme } from '../connectors/format.ts';
+import type { OAuth, TokenScheme } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointRequestOptions } from 'oauth4webapi';
 import type { Connector } from '../connectors/catalog.ts';
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth } from '../connectors/format/format.ts';
 import type { Base } from '../base.ts';
-import { answerText } from '../lib/body-text.ts';
+import { answerText } from '../lib/http/body-text.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';

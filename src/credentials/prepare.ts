@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication, TokenExchange, TokenScheme } from '../connectors/format.ts';
+import type { Authentication, TokenExchange, TokenScheme } from '../connectors/format/format.ts';
 import type { Context } from './context.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';

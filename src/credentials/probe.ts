@@ -1,5 +1,5 @@
 import { ownAction, type Connector } from '../connectors/catalog.ts';
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json } from '../lib/json.ts';

@@ -1,4 +1,4 @@
-import type { TokenScheme } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format/format.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { fullJitter } from '../runtime/backoff.ts';
 import type { Credential } from './credential.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
-import type { TokenScheme } from '../connectors/format.ts';
+import type { TokenScheme } from '../connectors/format/format.ts';
 import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Context } from './context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import { keepsOrigins, movedSignIn, originsOf } from '../connectors/origins.ts';
 import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';

@@ -1,4 +1,4 @@
-import type { OAuth } from '../connectors/format.ts';
+import type { OAuth } from '../connectors/format/format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 

@@ -1,7 +1,7 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { ExchangeStep, TokenExchange } from '../connectors/format.ts';
+import type { ExchangeStep, TokenExchange } from '../connectors/format/format.ts';
 import type { Base } from '../base.ts';
-import { answerText } from '../lib/body-text.ts';
+import { answerText } from '../lib/http/body-text.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, valueAt, type Json } from '../lib/json.ts';

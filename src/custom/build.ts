@@ -1,6 +1,6 @@
 import type { CachedDefinition } from '../connectors/definition-cache.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
-import type { ConnectorFile } from '../connectors/format.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
 import { compareWithDocument, type DocumentComparison } from '../openapi/compare/compare-document.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../openapi/document-files.ts';
 import { importOpenApi } from '../openapi/import.ts';

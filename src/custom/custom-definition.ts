@@ -1,9 +1,9 @@
 import { compileFaults } from '../connectors/compile-check.ts';
-import { customFaults } from '../connectors/custom-semantics.ts';
+import { customFaults } from '../connectors/semantics/custom-semantics.ts';
 import { checkerHash } from '../connectors/checker.ts';
 import { toCached } from '../connectors/definition-cache.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
-import type { ConnectorFile } from '../connectors/format.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
 import { originsOf } from '../connectors/origins.ts';
 import { fittingOverlay, merged, setsMember } from '../connectors/overlay.ts';
 import { parseValue, parseYaml, type Parsed } from '../connectors/parse.ts';

@@ -1,5 +1,5 @@
 import { compileFaults } from '../connectors/compile-check.ts';
-import { customFaults } from '../connectors/custom-semantics.ts';
+import { customFaults } from '../connectors/semantics/custom-semantics.ts';
 import { toCached, type CachedDefinition } from '../connectors/definition-cache.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import type { Overlay } from '../connectors/overlay.ts';

@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../lib/clock.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 
 /** The largest file. */
 export const MAX_FILE_BYTES = 100 * MIB;

@@ -1,7 +1,7 @@
 import { createHash, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { orUserNotFound, userNotFound } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import { newId } from '../lib/ids.ts';
 import { isPostgres } from '../store/prepared.ts';
 import type { Tables, Tx } from '../store/schema.ts';

@@ -4,7 +4,7 @@ import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, thrownMessage } from '../lib/errors.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import type { ConsoleRole, OidcSettings } from '../lib/oidc-settings.ts';
 import { sameText } from '../lib/same-text.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Base } from '../base.ts';
 import { isLoopback } from '../lib/addresses.ts';
-import { clientAddress } from '../lib/client-address.ts';
+import { clientAddress } from '../lib/http/client-address.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/environments.ts';

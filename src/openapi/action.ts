@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../connectors/format.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
 import { readBody } from './request-body.ts';
 import type { Import, Written } from './context.ts';
 import { effectFor } from './operation-effect.ts';

@@ -1,6 +1,6 @@
-import type { ActionDefinition, ConnectorFile, JsonSchema } from '../connectors/format.ts';
-import { asSchema, resolved } from '../connectors/model-schema.ts';
-import { inputSchemaOf, outputSchemaOf, pagingOf } from '../connectors/action-schemas.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema } from '../connectors/format/format.ts';
+import { asSchema, resolved } from '../connectors/schemas/model-schema.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf } from '../connectors/schemas/action-schemas.ts';
 
 /* The difference between two definitions of a connector, and the part of it that breaks callers. */
 

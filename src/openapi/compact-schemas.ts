@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../connectors/format.ts';
-import { withTypedValues } from '../connectors/typed-values.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
+import { withTypedValues } from '../connectors/schemas/typed-values.ts';
 import { hiddenIn } from '../lib/hidden-characters.ts';
 import { documentFault, type Documents } from './documents.ts';
 import { plainKeywords } from './keywords.ts';

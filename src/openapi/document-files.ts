@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
-import { fileText } from '../lib/body-text.ts';
+import { fileText } from '../lib/http/body-text.ts';
 import { GatehouseError, thrownMessage } from '../lib/errors.ts';
-import { MIB } from '../lib/http-body.ts';
+import { MIB } from '../lib/http/http-body.ts';
 import type { ReadFile } from './documents.ts';
 
 /** Most bytes of a document of the command line, with the files that it refers to. */

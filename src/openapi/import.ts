@@ -1,4 +1,4 @@
-import type { ConnectorFile, JsonSchema } from '../connectors/format.ts';
+import type { ConnectorFile, JsonSchema } from '../connectors/format/format.ts';
 import { checkDefinition } from '../connectors/parse.ts';
 import { invalidRequest, type GatehouseError } from '../lib/errors.ts';
 import { readAction, type ReadAction } from './action.ts';

@@ -1,5 +1,5 @@
 import { patternFault } from '../lib/linear-pattern.ts';
-import type { JsonSchema } from '../connectors/format.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
 import { isRecord } from './node.ts';
 
 /* The keywords of a schema that stand for themselves: each is copied where its value has the right type. */

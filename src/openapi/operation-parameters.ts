@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../connectors/format.ts';
-import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
+import { FRAMING_HEADERS } from '../lib/http/framing-headers.ts';
 import type { Import, Written } from './context.ts';
 import { fieldNameOf, freeName } from './action-names.ts';
 import { entriesOf, isRecord, LeftOut, memberOf, placeOf, type Node } from './node.ts';

@@ -1,5 +1,5 @@
-import { mediaType as MEDIA_TYPE } from '../connectors/format-parts.ts';
-import type { JsonSchema } from '../connectors/format.ts';
+import { mediaType as MEDIA_TYPE } from '../connectors/format/format-parts.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
 import type { Import, Written } from './context.ts';
 import type { Documents } from './documents.ts';
 import { fieldNameOf, freeName } from './action-names.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../connectors/format.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
 import { isRecord } from './node.ts';
 import { INPUT, SCHEMA_REF } from './compact-schemas.ts';
 

@@ -15,7 +15,7 @@ import type { Target } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 import { cancelLeftovers } from './cancel-deliveries.ts';
 import { deleteOldEvents } from './event-retention.ts';
-import { DRAIN_MS } from '../lib/drain.ts';
+import { DRAIN_MS } from '../lib/http/drain.ts';
 
 type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'telemetry' | 'intervals'>;
 

@@ -1,7 +1,7 @@
 import { schemaPatternFaults } from '../connectors/patterns.ts';
-import { withAllTypedValues } from '../connectors/typed-values.ts';
-import { schemaFaults } from '../connectors/validate.ts';
-import { valueFaults } from '../connectors/value-lists.ts';
+import { withAllTypedValues } from '../connectors/schemas/typed-values.ts';
+import { schemaFaults } from '../connectors/schemas/validate.ts';
+import { valueFaults } from '../connectors/schemas/value-lists.ts';
 import { hiddenIn, withoutHidden } from '../lib/hidden-characters.ts';
 import { asJson, asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkDefinition } from '../connectors/parse.ts';
-import { withNumericKeywords } from '../connectors/schema-numbers.ts';
+import { withNumericKeywords } from '../connectors/schemas/schema-numbers.ts';
 import { withPauses } from '../lib/pauses.ts';
 import { asObject, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { TOO_DEEP } from '../upstream/remote/listed.ts';

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { MINUTE, type Clock } from '../lib/clock.ts';
-import { errorHandler } from '../lib/express-errors.ts';
+import { errorHandler } from '../lib/http/express-errors.ts';
 import { SANDBOX_CLIENT_ID, SANDBOX_HOST } from '../lib/sandbox-names.ts';
 import type { Logger } from '../log.ts';
 import { Refusal, refusalOf } from './answers.ts';

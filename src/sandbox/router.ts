@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Clock } from '../lib/clock.ts';
-import { errorHandler } from '../lib/express-errors.ts';
+import { errorHandler } from '../lib/http/express-errors.ts';
 import type { Logger } from '../log.ts';
 import type { Db } from '../store/schema.ts';
 import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type OpenAccount } from './accounts.ts';

@@ -2,7 +2,7 @@ import type { PollCommits } from './polling/poll-commits.ts';
 import type { ManualAddress } from './webhooks/manual-address.ts';
 import type { HookSender } from './webhooks/senders.ts';
 import type { ArrivedHook } from './webhooks/hook-request.ts';
-import type { HeldRoom } from '../lib/http-body.ts';
+import type { HeldRoom } from '../lib/http/http-body.ts';
 import type { Context as Outbox } from '../outbox/context.ts';
 import type { Operator } from '../outbox/operator-events.ts';
 import type { TurnOptions } from '../runtime/loop.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
+import { FRAMING_HEADERS } from '../lib/http/framing-headers.ts';
 
 const MAX_HEADERS = 20;
 const MAX_CHARS = 1000;

@@ -1,5 +1,5 @@
 import { ownAction, type Connector } from '../connectors/catalog.ts';
-import type { UnifiedModel } from '../connectors/events-format.ts';
+import type { UnifiedModel } from '../connectors/format/events-format.ts';
 import { takesArray } from '../connectors/parameters.ts';
 import { filledInput } from '../connectors/templates.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';

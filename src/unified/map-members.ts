@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import { z } from 'zod';
-import type { ConnectorFile } from '../connectors/format.ts';
-import type { SemanticFault } from '../connectors/semantic-fault.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
+import type { SemanticFault } from '../connectors/semantics/semantic-fault.ts';
 import { asObject, type Json } from '../lib/json.ts';
 import { didYouMean } from '../lib/words.ts';
 import { UNIFIED_MODELS } from './models.ts';

@@ -1,6 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
 import { isUnifiedScope, type EventScope, type SourceScope } from '../connectors/event-scopes.ts';
-import type { EventSourceDefinition, UnifiedModel } from '../connectors/events-format.ts';
+import type { EventSourceDefinition, UnifiedModel } from '../connectors/format/events-format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { withPauses } from '../lib/pauses.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Connector } from '../connectors/catalog.ts';
 import { scopeOfSource } from '../connectors/event-scopes.ts';
-import type { SourceExample, UnifiedExample } from '../connectors/examples-format.ts';
+import type { SourceExample, UnifiedExample } from '../connectors/format/examples-format.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { contentOf, toDelivered, toUnified } from './map.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ownAction, type Connector } from '../connectors/catalog.ts';
-import type { WriteExample } from '../connectors/examples-format.ts';
-import { checkInput } from '../connectors/validate.ts';
+import type { WriteExample } from '../connectors/format/examples-format.ts';
+import { checkInput } from '../connectors/schemas/validate.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { typedId } from './inputs.ts';

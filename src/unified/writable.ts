@@ -1,5 +1,5 @@
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { UnifiedCreate, UnifiedUpdate } from '../connectors/write-format.ts';
+import type { UnifiedCreate, UnifiedUpdate } from '../connectors/format/write-format.ts';
 import { faultsOf, type Fault } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { UNIFIED_MODELS } from './models.ts';

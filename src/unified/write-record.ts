@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { UnifiedModel } from '../connectors/events-format.ts';
+import type { UnifiedModel } from '../connectors/format/events-format.ts';
 import { inputOfExpressions } from '../connectors/expression-input.ts';
-import type { UnifiedCreate, UnifiedUpdate } from '../connectors/write-format.ts';
+import type { UnifiedCreate, UnifiedUpdate } from '../connectors/format/write-format.ts';
 import { GatehouseError, invalidRequest, publicError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapInput, type Author } from '../upstream/expression.ts';

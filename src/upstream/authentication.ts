@@ -1,5 +1,5 @@
 import { capturedOf } from '../connectors/captured.ts';
-import type { Apply, Authentication } from '../connectors/format.ts';
+import type { Apply, Authentication } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { Secret } from '../lib/secret.ts';
 import { buildBody } from './body.ts';

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { isFile } from '../connectors/file-values.ts';
-import type { Parameter } from '../connectors/format.ts';
-import { sendsBody } from '../connectors/action-schemas.ts';
+import type { Parameter } from '../connectors/format/format.ts';
+import { sendsBody } from '../connectors/schemas/action-schemas.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';

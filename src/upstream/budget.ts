@@ -1,4 +1,4 @@
-import type { Budget } from '../connectors/limits-format.ts';
+import type { Budget } from '../connectors/format/limits-format.ts';
 import { SECOND } from '../lib/clock.ts';
 import { valueAt, type Json } from '../lib/json.ts';
 

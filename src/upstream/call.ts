@@ -1,5 +1,5 @@
 import type { Context } from './context.ts';
-import { inUtf8, UnknownCharset } from '../lib/body-text.ts';
+import { inUtf8, UnknownCharset } from '../lib/http/body-text.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { MAX_JSON_DEPTH } from '../lib/json.ts';

@@ -1,5 +1,5 @@
 import { piecesOf } from '../connectors/clauses.ts';
-import type { Clause, Escape } from '../connectors/format.ts';
+import type { Clause, Escape } from '../connectors/format/format.ts';
 import type { Json } from '../lib/json.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
 import { escaped } from './values.ts';

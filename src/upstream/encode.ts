@@ -1,5 +1,5 @@
-import { currencyParameter } from '../connectors/encode-format.ts';
-import type { Encode } from '../connectors/format.ts';
+import { currencyParameter } from '../connectors/format/encode-format.ts';
+import type { Encode } from '../connectors/format/format.ts';
 import { filledInput } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { toMinorUnits } from '../lib/currency.ts';

@@ -1,4 +1,4 @@
-import type { ErrorMeaning, ErrorRule } from '../connectors/errors-format.ts';
+import type { ErrorMeaning, ErrorRule } from '../connectors/format/errors-format.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 

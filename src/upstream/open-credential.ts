@@ -1,4 +1,4 @@
-import type { Authentication } from '../connectors/format.ts';
+import type { Authentication } from '../connectors/format/format.ts';
 import type { Secret } from '../lib/secret.ts';
 
 /** A credential, opened for one call. Its values are read only where a request is built. */

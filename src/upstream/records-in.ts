@@ -1,4 +1,4 @@
-import type { ActionDefinition } from '../connectors/format.ts';
+import type { ActionDefinition } from '../connectors/format/format.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 
 type Response = ActionDefinition['response'];

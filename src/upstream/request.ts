@@ -1,11 +1,11 @@
 import type { Connector } from '../connectors/catalog.ts';
 import { capturedOf } from '../connectors/captured.ts';
-import type { Parameter } from '../connectors/format.ts';
+import type { Parameter } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { asciiJson, type Json, type JsonObject } from '../lib/json.ts';
 import { isStreamed, type SentBody } from '../outbound/outbound-dispatch.ts';
-import { FRAMING_HEADERS } from '../lib/framing-headers.ts';
+import { FRAMING_HEADERS } from '../lib/http/framing-headers.ts';
 import { memoByText } from '../lib/memo.ts';
 import type { Secret } from '../lib/secret.ts';
 import { readTarget, type Target } from '../outbound/target.ts';

@@ -1,4 +1,4 @@
-import type { ErrorMeaning } from '../connectors/errors-format.ts';
+import type { ErrorMeaning } from '../connectors/format/errors-format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { filesOf } from '../connectors/file-values.ts';
-import { mediaType } from '../connectors/format-parts.ts';
-import type { Parameter } from '../connectors/format.ts';
+import { mediaType } from '../connectors/format/format-parts.ts';
+import type { Parameter } from '../connectors/format/format.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { hasControls } from '../lib/hidden-characters.ts';
 import type { Json, JsonObject } from '../lib/json.ts';

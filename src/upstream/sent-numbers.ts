@@ -1,4 +1,4 @@
-import { hasExactNumbers, withExactNumbers } from '../connectors/exact-input.ts';
+import { hasExactNumbers, withExactNumbers } from '../connectors/schemas/exact-input.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 

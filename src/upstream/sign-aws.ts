@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Sign } from '../connectors/format.ts';
+import type { Sign } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { headerValue, type Draft } from './request-draft.ts';
 import { percentEncoded } from './values.ts';

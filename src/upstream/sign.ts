@@ -1,6 +1,6 @@
 import { createHash, createHmac, createPrivateKey, randomBytes, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { Jwt, Sign } from '../connectors/format.ts';
+import type { Jwt, Sign } from '../connectors/format/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';

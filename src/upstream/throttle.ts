@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { ConnectorFile } from '../connectors/format.ts';
-import type { Limit } from '../connectors/limits-format.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
+import type { Limit } from '../connectors/format/limits-format.ts';
 import { memoByObject } from '../lib/memo.ts';
 import { countCall, createWindow, windowWait, type Window } from '../runtime/sliding-window.ts';
 import { costIn, pointsIn, waitForPoints, type Points } from './budget.ts';

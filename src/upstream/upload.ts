@@ -1,6 +1,6 @@
-import type { UploadStep } from '../connectors/steps-format.ts';
+import type { UploadStep } from '../connectors/format/steps-format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
-import { answerText } from '../lib/body-text.ts';
+import { answerText } from '../lib/http/body-text.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import type { BodyPlace } from '../outbound/large-bodies.ts';

@@ -1,4 +1,4 @@
-import type { Escape, Parameter } from '../connectors/format.ts';
+import type { Escape, Parameter } from '../connectors/format/format.ts';
 import type { Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 

@@ -1,8 +1,8 @@
 import { callableAction, type Connector } from '../connectors/catalog.ts';
 import { RAW_METHODS } from '../connectors/raw-action.ts';
 import { rawFaults } from '../connectors/raw-input.ts';
-import { valueFaults } from '../connectors/value-lists.ts';
-import { schemaFaults } from '../connectors/validate.ts';
+import { valueFaults } from '../connectors/schemas/value-lists.ts';
+import { schemaFaults } from '../connectors/schemas/validate.ts';
 import type { Base } from '../base.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';

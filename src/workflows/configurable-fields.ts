@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../connectors/format.ts';
-import { checkValue } from '../connectors/validate.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
+import { checkValue } from '../connectors/schemas/validate.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import { asObject, canonicalJson, isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
 

@@ -1,7 +1,7 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
 import { effectOf, type Effect } from '../connectors/effects.ts';
 import type { Context } from './context.ts';
-import { answerText } from '../lib/body-text.ts';
+import { answerText } from '../lib/http/body-text.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';

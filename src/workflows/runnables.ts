@@ -2,7 +2,7 @@ import type { Base } from '../base.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Action } from '../connectors/catalog.ts';
-import type { JsonSchema } from '../connectors/format.ts';
+import type { JsonSchema } from '../connectors/format/format.ts';
 import { effectOf, effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';

@@ -2,7 +2,7 @@ import type { Context, Runs } from './context.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
 import type { Turn } from './turn.ts';
-import { DRAIN_MS } from '../lib/drain.ts';
+import { DRAIN_MS } from '../lib/http/drain.ts';
 
 const SOON_MS = 50;
 

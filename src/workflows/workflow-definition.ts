@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sourceScope } from '../connectors/event-scopes.ts';
-import { withNumericKeywords } from '../connectors/schema-numbers.ts';
+import { withNumericKeywords } from '../connectors/schemas/schema-numbers.ts';
 import { faultsOf, invalidRequest, type Fault } from '../lib/errors.ts';
 import { forFaults } from '../lib/for-faults.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';

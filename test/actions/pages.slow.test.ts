@@ -5,7 +5,7 @@ import type { ListSource } from '../../src/actions/list-page.ts';
 import { storedPositions, type Positions } from '../../src/actions/positions.ts';
 import type { UpstreamPage } from '../../src/actions/places.ts';
 import { MAX_CALLS } from '../../src/actions/walk.ts';
-import type { Paging } from '../../src/connectors/format.ts';
+import type { Paging } from '../../src/connectors/format/format.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { Json } from '../../src/lib/json.ts';

@@ -12,13 +12,13 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkCatalogue } from '../../src/cli/doctor-service.ts';
+import { checkCatalogue } from '../../src/cli/doctor/doctor-service.ts';
 import { buildCatalog } from '../support/build-catalog.ts';
 import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compile-check.ts';
 import { descriptionFaults } from '../../src/connectors/description-check.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
-import { checkInput } from '../../src/connectors/validate.ts';
+import { checkInput } from '../../src/connectors/schemas/validate.ts';
 import { startService } from '../support/service.ts';
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');

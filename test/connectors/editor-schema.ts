@@ -14,8 +14,8 @@ export function isSchema(value: unknown): value is Schema {
  */
 export async function formatSchemas(): Promise<{ connector: Schema; examples: Schema }> {
   describeFormat();
-  const { connectorFile } = await import('../../src/connectors/format.ts');
-  const { examplesFile } = await import('../../src/connectors/examples-format.ts');
+  const { connectorFile } = await import('../../src/connectors/format/format.ts');
+  const { examplesFile } = await import('../../src/connectors/format/examples-format.ts');
   const schemas = { connector: plain(connectorFile), examples: plain(examplesFile) };
   const silent = [...undescribed(schemas.connector, ''), ...undescribed(schemas.examples, 'examples.yaml')];
   if (silent.length > 0) throw new Error(`fields without a doc comment:\n${silent.join('\n')}`);

@@ -2,12 +2,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkFile } from '../../src/cli/connectors-check.ts';
+import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
 import { ownAction } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { boundedInput } from '../../src/sources/polling/record-times.ts';
 import { takesArray } from '../../src/connectors/parameters.ts';
-import { checkInput } from '../../src/connectors/validate.ts';
+import { checkInput } from '../../src/connectors/schemas/validate.ts';
 import { filledInput } from '../../src/connectors/templates.ts';
 
 /* Reports of `connectors check` about wrong models and webhooks, and about examples that fail. */

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { checkFile } from '../../src/cli/connectors-check.ts';
-import { examplesFile, type ActionExample } from '../../src/connectors/examples-format.ts';
+import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { examplesFile, type ActionExample } from '../../src/connectors/format/examples-format.ts';
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');
 const CONNECTORS = readdirSync(FOLDER);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonSchema } from '../../src/connectors/format.ts';
-import { forgiven } from '../../src/connectors/forgive.ts';
-import { compileSchema } from '../../src/connectors/validate.ts';
+import type { JsonSchema } from '../../src/connectors/format/format.ts';
+import { forgiven } from '../../src/connectors/schemas/forgive.ts';
+import { compileSchema } from '../../src/connectors/schemas/validate.ts';
 import { parseJson, type Json } from '../../src/lib/json.ts';
 import { fileOfTools } from '../../src/remote/tools-file.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ActionDefinition, ConnectorFile } from '../../src/connectors/format.ts';
+import type { ActionDefinition, ConnectorFile } from '../../src/connectors/format/format.ts';
 import { parseConnector } from '../../src/connectors/parse.ts';
 import { differencesOf } from './vendors/compare.ts';
 import { parseExtract } from './vendors/fields.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ConnectorFile, Parameter } from '../../src/connectors/format.ts';
+import type { ConnectorFile, Parameter } from '../../src/connectors/format/format.ts';
 import { parseConnector } from '../../src/connectors/parse.ts';
 import { differencesOf } from './vendors/compare.ts';
 import { type Extract, parseExtract } from './vendors/fields.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBackup } from '../../src/backup/open-backup.ts';
 import { restore } from '../../src/backup/restore.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
-import { checkMasterKey, checkStore } from '../../src/cli/doctor-store.ts';
+import { checkMasterKey, checkStore } from '../../src/cli/doctor/doctor-store.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkFolder } from '../../src/cli/doctor-service.ts';
+import { checkFolder } from '../../src/cli/doctor/doctor-service.ts';
 import { readConfig } from '../../src/config.ts';
 import { notesFile } from '../support/custom.ts';
 import { connectListener } from '../support/polls.ts';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CONSOLE_ROUTES } from '../../src/http/routes/console-routes.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
-import { MIB } from '../../src/lib/http-body.ts';
+import { MIB } from '../../src/lib/http/http-body.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /* Requests that need no credential cost little, and clients can read the refusal of a large body. */

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { openBackup } from '../../src/backup/open-backup.ts';
 import { restore } from '../../src/backup/restore.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
-import { checkStore } from '../../src/cli/doctor-store.ts';
+import { checkStore } from '../../src/cli/doctor/doctor-store.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { readMarker } from '../../src/identity/store-marker.ts';

@@ -1,10 +1,10 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { answerText, decodedRequest, fileText, requestForm } from '../../src/lib/body-text.ts';
+import { answerText, decodedRequest, fileText, requestForm } from '../../src/lib/http/body-text.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { exactJsonText } from '../../src/lib/exact-numbers.ts';
-import { jsonFromBody } from '../../src/lib/http-body.ts';
+import { jsonFromBody } from '../../src/lib/http/http-body.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { parseInSteps } from '../../src/lib/json-steps.ts';
 import { storableText } from '../../src/lib/storable-text.ts';

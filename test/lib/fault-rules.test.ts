@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventSources } from '../../src/connectors/events-format.ts';
+import { eventSources } from '../../src/connectors/format/events-format.ts';
 import { faultsOf, invalidValue } from '../../src/lib/errors.ts';
 import { forFaults } from '../../src/lib/for-faults.ts';
 

@@ -146,7 +146,7 @@ describe('a request without initialize on the token URL', () => {
   });
 
   test('stores a result that is too large, and returns it page by page', async () => {
-    const { toResultText, INLINE_BYTES } = await import('../../src/mcp/tools/results.ts');
+    const { toResultText, INLINE_BYTES } = await import('../../src/mcp/answers/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');
     const grant = {

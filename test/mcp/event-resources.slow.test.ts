@@ -3,7 +3,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { CompiledQuery } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
-import { newestOf, recentEvents } from '../../src/mcp/tools/events.ts';
+import { newestOf, recentEvents } from '../../src/mcp/answers/events.ts';
 import { created, eventsCatalog, subscribe } from '../support/events.ts';
 import { shop } from '../support/mcp.ts';
 import { connectListener, polled, pollsIn } from '../support/polls.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { HOUR } from '../../src/lib/clock.ts';
 import { valueAt, type Json } from '../../src/lib/json.ts';
-import { storeResult, readResultPage } from '../../src/mcp/tools/large-results.ts';
+import { storeResult, readResultPage } from '../../src/mcp/scope/large-results.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMcpCore } from '../../src/mcp/tools/server.ts';
-import { warmUp } from '../../src/mcp/tools/warm-up.ts';
+import { createMcpCore } from '../../src/mcp/server/server.ts';
+import { warmUp } from '../../src/mcp/server/warm-up.ts';
 import { shop } from '../support/mcp.ts';
 import { readMetrics } from '../support/metrics.ts';
 import { startService } from '../support/service.ts';

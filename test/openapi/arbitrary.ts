@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
-import type { JsonSchema } from '../../src/connectors/format.ts';
-import { asSchema, resolved } from '../../src/connectors/model-schema.ts';
+import type { JsonSchema } from '../../src/connectors/format/format.ts';
+import { asSchema, resolved } from '../../src/connectors/schemas/model-schema.ts';
 
 /* Values for a JSON Schema. A few may break a rare rule of it, so callers check them. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compileSchema } from '../../src/connectors/validate.ts';
+import { compileSchema } from '../../src/connectors/schemas/validate.ts';
 import { compileConnector } from '../../src/connectors/compile.ts';
 import { hostingOf } from '../../src/connectors/catalog.ts';
 import { IS_FULL, sampled } from '../support/full.ts';

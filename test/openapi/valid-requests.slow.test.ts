@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Action, Connector } from '../../src/connectors/catalog.ts';
 import { hostingOf } from '../../src/connectors/catalog.ts';
 import { compileConnector } from '../../src/connectors/compile.ts';
-import { compileSchema } from '../../src/connectors/validate.ts';
+import { compileSchema } from '../../src/connectors/schemas/validate.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { buildRequest } from '../../src/upstream/request.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
-import { createMcpCore } from '../../src/mcp/tools/server.ts';
+import { createMcpCore } from '../../src/mcp/server/server.ts';
 import { programProcesses } from '../support/children.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { modern } from '../support/modern.ts';

@@ -10,7 +10,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { MIB } from '../../src/lib/http-body.ts';
+import { MIB } from '../../src/lib/http/http-body.ts';
 import { BIN, cliEnv } from '../support/cli.ts';
 import { connectListener, polled, pollsIn, recordReads } from '../support/polls.ts';
 import { startRemoteServer, type RemoteServer } from '../support/remote-server.ts';

@@ -1,4 +1,4 @@
-import { writeWhole } from '../connector-folder.ts';
+import { writeWhole } from '../connectors/connector-folder.ts';
 import { thrownMessage } from '../../lib/errors.ts';
 import { CommandError } from '../faults.ts';
 import type { Service } from '../service.ts';

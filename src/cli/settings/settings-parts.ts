@@ -1,4 +1,4 @@
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { asJson, asObject, canonicalJson, type JsonObject } from '../../lib/json.ts';
 import type { Request } from '../service.ts';
 import { currentOf, type Current, type Reader } from './settings-current.ts';

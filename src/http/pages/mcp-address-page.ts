@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import express, { type Router } from 'express';
 import type { Base } from '../../base.ts';
-import { headerText } from '../../lib/header-text.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 
 /** Returns whether a person opened the address of an MCP server in a browser. A client asks for an event stream. */
 export function isOpenedInBrowser(req: IncomingMessage): boolean {

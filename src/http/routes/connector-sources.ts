@@ -4,7 +4,7 @@ import { changeImported, createImported } from '../../custom/imports.ts';
 import { makeFromSource } from '../../custom/make.ts';
 import { changeConnector, createConnector } from '../../custom/custom-records.ts';
 import type { ConnectorKey } from '../../custom/custom-rows.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { changeRemote, createRemote } from '../../remote/remote-records.ts';
 import type { RouteInput } from '../server/route.ts';
 import { jsonObject } from '../server/shapes.ts';

@@ -10,8 +10,8 @@ import {
   type Action,
   type Connector,
 } from '../../connectors/catalog.ts';
-import { answerSchema } from '../../connectors/answered-numbers.ts';
-import { namespaceOf } from '../../connectors/type-text.ts';
+import { answerSchema } from '../../connectors/schemas/answered-numbers.ts';
+import { namespaceOf } from '../../connectors/schemas/type-text.ts';
 import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';

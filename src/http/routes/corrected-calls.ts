@@ -9,9 +9,9 @@ import {
   type Ids,
   type Naming,
 } from '../../actions/call-corrections.ts';
-import { forgiven } from '../../connectors/forgive.ts';
-import type { JsonSchema } from '../../connectors/format.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import { forgiven } from '../../connectors/schemas/forgive.ts';
+import type { JsonSchema } from '../../connectors/format/format.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Context } from '../context.ts';
 import type { Uncorrected } from '../server/route.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Connector } from '../../connectors/catalog.ts';
 import { isUnifiedScope } from '../../connectors/event-scopes.ts';
-import { recordEvent } from '../../connectors/events-format.ts';
+import { recordEvent } from '../../connectors/format/events-format.ts';
 import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { eventScopesOf, reportsOf, sourceModelOf } from '../../connectors/source-model.ts';
 

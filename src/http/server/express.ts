@@ -18,8 +18,8 @@ import {
   type Visit,
 } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
-import { errorHandler } from '../../lib/express-errors.ts';
-import { discardRest } from '../../lib/http-body.ts';
+import { errorHandler } from '../../lib/http/express-errors.ts';
+import { discardRest } from '../../lib/http/http-body.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Reply, Route, RouteFacts } from './route.ts';

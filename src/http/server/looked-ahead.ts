@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { headerText } from '../../lib/header-text.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 
 /** An answer without a handler. */
 interface InertReply {

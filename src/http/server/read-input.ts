@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { GatehouseError, invalidValue } from '../../lib/errors.ts';
 import { forFaults } from '../../lib/for-faults.ts';
-import { headerText } from '../../lib/header-text.ts';
-import { jsonFromBody, readBody } from '../../lib/http-body.ts';
+import { headerText } from '../../lib/http/header-text.ts';
+import { jsonFromBody, readBody } from '../../lib/http/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 
 const NO_BYTES = Buffer.alloc(0);

@@ -9,11 +9,11 @@ import { browserOf } from './browser.ts';
 import { answerWithoutEffect } from './looked-ahead.ts';
 import { parse, queryValues, readJson, type LargeBody } from './read-input.ts';
 import { consoleCaller, consoleToken } from './console-cookie.ts';
-import { unpackedStream } from '../../lib/body-text.ts';
+import { unpackedStream } from '../../lib/http/body-text.ts';
 import type { Correction } from '../../lib/correction.ts';
 import { GatehouseError, withDetails, type ErrorCode } from '../../lib/errors.ts';
-import { headerText } from '../../lib/header-text.ts';
-import { MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http-body.ts';
+import { headerText } from '../../lib/http/header-text.ts';
+import { MIB, readBytes, streamBytes, type HeldRoom } from '../../lib/http/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Environment } from '../../store/environments.ts';
 

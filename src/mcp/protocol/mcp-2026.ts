@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
 import { asObject, isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { abilitiesOf, type Abilities } from './abilities.ts';
-import { headerText } from '../../lib/header-text.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 import { CAPABILITIES, SERVER_INFO, VERSIONS } from './initialize.ts';
 import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import type { RpcRequest } from './message.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Action } from '../../connectors/catalog.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { checkHeader, mismatch } from './mcp-2026.ts';
-import { headerText } from '../../lib/header-text.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 import { memoByObject } from '../../lib/memo.ts';
 
 /*

@@ -2,9 +2,9 @@ import { makeLink, withLink } from '../../connect/offer.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
-import { connectEnd, elicitationRequired, PATIENCE_MS, type UrlElicitation } from './elicitation.ts';
-import type { Answered, Inputs, InputStep } from './input.ts';
-import type { ToolScope } from './tool.ts';
+import { connectEnd, elicitationRequired, PATIENCE_MS, type UrlElicitation } from '../scope/elicitation.ts';
+import type { Answered, Inputs, InputStep } from '../scope/input.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /** How long a request waits for a user who opened a link, before the client must call again. */
 const WAIT_MS = 20 * SECOND;

@@ -5,7 +5,7 @@ import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden-characters.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { nearestNames, questionOf } from '../../lib/words.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /*
  * The accounts of a user by their names. A name comes from the app or the user, so our own messages never hold it: a

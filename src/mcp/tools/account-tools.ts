@@ -11,10 +11,10 @@ import { offerLink } from './account-links.ts';
 import { accountView, sameNames, unknownAccount, withName } from './account-names.ts';
 import { confirm, partiesOf } from './confirm.ts';
 import { tool } from './define-tool.ts';
-import { InputRequired } from './input.ts';
+import { InputRequired } from '../scope/input.ts';
 import { questionForDefault } from './question.ts';
 import { credentialsOf } from './run-action.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { visibleConnector } from './visible-names.ts';
 
 /* The tools for the accounts of a user. */

@@ -1,11 +1,11 @@
 import { correctedCall, type CallForm } from '../../actions/call-corrections.ts';
 import type { Action } from '../../connectors/catalog.ts';
-import { forgiven } from '../../connectors/forgive.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import { forgiven } from '../../connectors/schemas/forgive.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import { withNumbersOf, withOwnNumbersOf } from '../../lib/exact-numbers.ts';
 import { asJson, type Json, type JsonObject } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { namingOf } from './visible-names.ts';
 
 /* Reads the arguments of tools that run actions. Corrections are recorded in the scope. */

@@ -3,7 +3,7 @@ import { connectedMeans } from '../../credentials/active-credentials.ts';
 import type { Connected } from '../../credentials/memory.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { exampleInput } from './example.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /* Parts of the answers about actions, which several tools share. */
 

@@ -5,11 +5,11 @@ import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
 import type { Question } from '../../upstream/upstream-call.ts';
 import { missingFor } from '../protocol/abilities.ts';
-import { asAsked } from './content.ts';
-import { CANCELLED } from './elicitation.ts';
-import { InputRequired, type Inputs } from './input.ts';
-import type { ToolScope } from './tool.ts';
-import { WaitingCall, type Around, type Turn } from './waiting-calls.ts';
+import { asAsked } from '../answers/content.ts';
+import { CANCELLED } from '../scope/elicitation.ts';
+import { InputRequired, type Inputs } from '../scope/input.ts';
+import type { ToolScope } from '../scope/tool.ts';
+import { WaitingCall, type Around, type Turn } from '../scope/waiting-calls.ts';
 
 const STEP = 'waiting';
 const KEY = 'question';

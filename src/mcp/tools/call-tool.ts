@@ -4,16 +4,16 @@ import { didYouMean, nameKey } from '../../lib/words.ts';
 import type { Action } from '../../connectors/catalog.ts';
 import { directArguments, readArguments } from './action-call.ts';
 import { actionsNamed } from './proposals.ts';
-import { InputRequired } from './input.ts';
+import { InputRequired } from '../scope/input.ts';
 import { restricted } from '../../servers/access.ts';
-import { Rendered } from './rendered.ts';
-import { sizingOf, toErrorResult, toResultText, withFacts } from './results.ts';
-import { logInternal } from './rpc-error.ts';
+import { Rendered } from '../answers/rendered.ts';
+import { sizingOf, toErrorResult, toResultText, withFacts } from '../answers/results.ts';
+import { logInternal } from '../answers/rpc-error.ts';
 import { runAction } from './run-action.ts';
-import type { BuiltInTool, ToolScope } from './tool.ts';
+import type { BuiltInTool, ToolScope } from '../scope/tool.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
 import { viewFacts } from './view-facts.ts';
-import type { WorkflowTool } from './workflow-tool.ts';
+import type { WorkflowTool } from '../scope/workflow-tool.ts';
 import { runWorkflow } from './workflow-tools.ts';
 
 /** A tool that a call names, by the kind of its work. */

@@ -8,9 +8,9 @@ import type { Question } from '../../actions/agreement.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { canonicalJson, type JsonObject } from '../../lib/json.ts';
-import { InputRequired, type Inputs } from './input.ts';
+import { InputRequired, type Inputs } from '../scope/input.ts';
 import { MAX_PARAMETER_CHARS, questionFor } from './question.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { sha256 } from '../../lib/sha256.ts';
 
 const TOKEN = 'confirmationToken';

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import type { JsonSchema } from '../../connectors/format.ts';
-import { forgiven } from '../../connectors/forgive.ts';
-import { modelSchema } from '../../connectors/model-schema.ts';
+import type { JsonSchema } from '../../connectors/format/format.ts';
+import { forgiven } from '../../connectors/schemas/forgive.ts';
+import { modelSchema } from '../../connectors/schemas/model-schema.ts';
 import { invalidRequest, withDetails, type GatehouseError } from '../../lib/errors.ts';
 import { withNumbersOf } from '../../lib/exact-numbers.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { hasManyNamed } from '../../lib/json-bounds.ts';
 import { memoByObject } from '../../lib/memo.ts';
-import { faultsOf } from './argument-faults.ts';
+import { faultsOf } from '../answers/argument-faults.ts';
 import { readArguments } from './action-call.ts';
 import { readySchemas } from './ready-schemas.ts';
-import type { Sizing } from './sizing.ts';
-import { sparseHints, type Hints, type ToolDefinition } from './tool-definition.ts';
-import type { BuiltInTool, ToolScope } from './tool.ts';
+import type { Sizing } from '../scope/sizing.ts';
+import { sparseHints, type Hints, type ToolDefinition } from '../scope/tool-definition.ts';
+import type { BuiltInTool, ToolScope } from '../scope/tool.ts';
 
 /** Number of faults that propose names, because each proposal may walk all visible actions. */
 const MAX_PROPOSED = 5;

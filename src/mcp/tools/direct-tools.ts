@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Action } from '../../connectors/catalog.ts';
 import type { McpServer } from '../../servers/server-records.ts';
-import { sparseHints, type ToolDefinition } from './tool-definition.ts';
+import { sparseHints, type ToolDefinition } from '../scope/tool-definition.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
 
 const MAX_DIRECT_ACTIONS = 30;

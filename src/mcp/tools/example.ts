@@ -1,9 +1,9 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
-import { underAliases } from '../../connectors/forgive.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import { underAliases } from '../../connectors/schemas/forgive.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import type { RecordedInput } from '../../connectors/recorded.ts';
-import { sampleOf } from '../../connectors/sample.ts';
-import { checkInput } from '../../connectors/validate.ts';
+import { sampleOf } from '../../connectors/schemas/sample.ts';
+import { checkInput } from '../../connectors/schemas/validate.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 
 /** A longer example costs a model more tokens than it helps. */

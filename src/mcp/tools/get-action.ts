@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Action } from '../../connectors/catalog.ts';
-import { actionTypes } from '../../connectors/type-text.ts';
+import { actionTypes } from '../../connectors/schemas/type-text.ts';
 import { withIds } from '../../actions/call-corrections.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import { exampleIn } from './action-lines.ts';
 import { tool } from './define-tool.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { proposeActions } from './proposals.ts';
 import { namingOf, visibleAction } from './visible-names.ts';
 

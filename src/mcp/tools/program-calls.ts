@@ -8,11 +8,11 @@ import type { Reply, Request } from '../../programs/program-messages.ts';
 import type { ProgramCallRecord, ProgramQuestion } from '../../programs/program-rows.ts';
 import { programFailed } from '../../programs/program-worker.ts';
 import { getActionTool } from './get-action.ts';
-import { messageOf } from './next-steps.ts';
-import { logInternal } from './rpc-error.ts';
+import { messageOf } from '../answers/next-steps.ts';
+import { logInternal } from '../answers/rpc-error.ts';
 import { runAction } from './run-action.ts';
 import { searchActionsTool } from './search-actions.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /* The requests of a program: calls of actions, searches, and descriptions of actions. */
 

@@ -13,9 +13,9 @@ import {
 import { sourceOf } from '../../programs/program-source.ts';
 import type { Context } from '../context.ts';
 import { answerRequest, readEnd, refusalView, type ProgramState } from './program-calls.ts';
-import { ownerOf, type Grant } from './grant.ts';
-import { fitted, INLINE_BYTES } from './results.ts';
-import type { ToolScope } from './tool.ts';
+import { ownerOf, type Grant } from '../scope/grant.ts';
+import { fitted, INLINE_BYTES } from '../answers/results.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /** A program that ended, or one that waits for its user. */
 export type ProgramEnd = { result: JsonObject } | (Continuation & { programId: string });

@@ -6,8 +6,8 @@ import { asObject, type JsonObject } from '../../lib/json.ts';
 import { restricted } from '../../servers/access.ts';
 import { tool } from './define-tool.ts';
 import { resumeProgram, startProgram, type ProgramEnd } from './program-run.ts';
-import { ownerOf } from './grant.ts';
-import type { ToolScope } from './tool.ts';
+import { ownerOf } from '../scope/grant.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /* The tools that run programs. */
 

@@ -1,12 +1,12 @@
 import { connectorIdFor } from '../../actions/call-corrections.ts';
 import type { Action } from '../../connectors/catalog.ts';
-import type { JsonSchema } from '../../connectors/format.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import type { JsonSchema } from '../../connectors/format/format.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { listOf } from '../../lib/near-members.ts';
 import { nameKey, nearestNames, questionOf } from '../../lib/words.ts';
 import { namingOf } from './visible-names.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /* Proposals for calls of actions that lack an id. */
 

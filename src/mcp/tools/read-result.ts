@@ -4,8 +4,8 @@ import { GatehouseError, withDetails } from '../../lib/errors.ts';
 import { asObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { parseAnswer } from '../../upstream/large-answers.ts';
 import { tool } from './define-tool.ts';
-import { readWholeResult, sourceRule } from './large-results.ts';
-import type { ToolScope } from './tool.ts';
+import { readWholeResult, sourceRule } from '../scope/large-results.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 const RECORDS = 50;
 const MOST_RECORDS = 500;

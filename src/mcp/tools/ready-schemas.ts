@@ -1,4 +1,4 @@
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition } from '../scope/tool-definition.ts';
 
 /**
  * Returns the JSON Schemas of the inputs of built-in tools, by name. The build puts in those that it computed, because

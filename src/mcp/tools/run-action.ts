@@ -3,8 +3,8 @@ import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
 import type { ProgramCall } from '../../actions/program-call.ts';
 import type { Undo } from '../../actions/undo.ts';
 import type { Action } from '../../connectors/catalog.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
-import { checkInput } from '../../connectors/validate.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
+import { checkInput } from '../../connectors/schemas/validate.ts';
 import { listCredentials } from '../../credentials/credential-lists.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { GatehouseError, withDetails } from '../../lib/errors.ts';
@@ -16,11 +16,11 @@ import { accountIdFor, shownAccount, withChoices } from './account-names.ts';
 import { askBetween } from './ask-between.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './account-links.ts';
-import { askClient, runContent, withAccount } from './content.ts';
-import { InputRequired } from './input.ts';
-import type { ToolScope } from './tool.ts';
+import { askClient, runContent, withAccount } from '../answers/content.ts';
+import { InputRequired } from '../scope/input.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { namingOf } from './visible-names.ts';
-import type { Around } from './waiting-calls.ts';
+import type { Around } from '../scope/waiting-calls.ts';
 
 const MAX_CREDENTIALS = 50;
 

@@ -5,9 +5,9 @@ import { idsFor } from '../../actions/call-corrections.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { repairedCall } from './action-call.ts';
 import { tool } from './define-tool.ts';
-import { errorView } from './next-steps.ts';
+import { errorView } from '../answers/next-steps.ts';
 import { proposeIds, withParameters } from './proposals.ts';
-import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
+import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from '../answers/results.ts';
 import { runAction } from './run-action.ts';
 import { namingOf } from './visible-names.ts';
 

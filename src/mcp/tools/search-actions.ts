@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import type { Action, ConnectorActions } from '../../connectors/catalog.ts';
-import type { JsonSchema } from '../../connectors/format.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import type { JsonSchema } from '../../connectors/format/format.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import { asJson, type JsonObject } from '../../lib/json.ts';
 import { nearestNames } from '../../lib/words.ts';
 import { connectedTo, connectorOf, exampleIn, isConnected, lineOf } from './action-lines.ts';
 import type { Connected } from '../../credentials/memory.ts';
 import type { Hit } from '../../search/action-search.ts';
-import { compactSchema } from './compact-schema.ts';
+import { compactSchema } from '../answers/compact-schema.ts';
 import { tool } from './define-tool.ts';
 import { openExperience } from './search-experience.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 import { visibleConnector } from './visible-names.ts';
 
 /** Hits that come with their input schema and an example, so that a model can call them at once. */

@@ -3,7 +3,7 @@ import { normalisedQuery } from '../../actions/query-text.ts';
 import { contributorOf, followOthers, followSearches, noteSearch } from '../../actions/searches.ts';
 import { readSettings } from '../../servers/environment-settings.ts';
 import type { Hit } from '../../search/action-search.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /** The learned words for one search, and the record of that search. */
 interface Experience {

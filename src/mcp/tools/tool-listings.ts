@@ -7,7 +7,7 @@ import { estimateTokens } from '../../lib/token-estimate.ts';
 import { describeActions } from '../../servers/described-actions.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition } from '../scope/tool-definition.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
 import { choicesIn, computeVisible, withAccounts } from './visible.ts';
 import { createWorkflowTools, listed } from './workflow-tools.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
-import { pageAt } from './cursor.ts';
+import { pageAt } from '../answers/cursor.ts';
 import { createCredentialTool, listCredentialsTool, setDefaultCredentialTool } from './account-tools.ts';
 import { connectedTo, isConnected, lineOf } from './action-lines.ts';
 import { getActionTool } from './get-action.ts';
@@ -11,7 +11,7 @@ import { tool } from './define-tool.ts';
 import { readResultTool } from './read-result.ts';
 import { resumeCodeTool, runCodeTool } from './program-tools.ts';
 import { reportProblemTool } from './report-problem.ts';
-import type { BuiltInTool } from './tool.ts';
+import type { BuiltInTool } from '../scope/tool.ts';
 import { undoActionTool } from './undo-action.ts';
 
 const CONNECTORS_A_PAGE = 50;

@@ -4,10 +4,10 @@ import type { Connector } from '../../connectors/catalog.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { GatehouseError } from '../../lib/errors.ts';
 import { asObject, type JsonObject } from '../../lib/json.ts';
-import type { ResultSource } from './large-results.ts';
+import type { ResultSource } from '../scope/large-results.ts';
 import { credentialsOf } from './run-action.ts';
-import type { ToolScope } from './tool.ts';
-import { showsViews } from './view-document.ts';
+import type { ToolScope } from '../scope/tool.ts';
+import { showsViews } from '../scope/view-document.ts';
 
 /** Errors whose details have a link of ours; see withLink(). Their details hold no member that an app named. */
 const LINKED = new Set(['credential_required', 'credential_invalid', 'upstream_rejected']);

@@ -1,9 +1,9 @@
 import type { Action } from '../../connectors/catalog.ts';
 import type { Decision } from '../../servers/restrictions.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition } from '../scope/tool-definition.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
-import { VIEW_URI } from './view-document.ts';
-import type { Viewer } from './visible-types.ts';
+import { VIEW_URI } from '../scope/view-document.ts';
+import type { Viewer } from '../scope/visible-types.ts';
 
 /** Returns the tools, with the address of the document at those whose results it shows. */
 export function withViews(

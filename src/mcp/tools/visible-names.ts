@@ -6,7 +6,7 @@ import {
   type ConnectorActions,
 } from '../../connectors/catalog.ts';
 import { restricted } from '../../servers/access.ts';
-import type { ToolScope } from './tool.ts';
+import type { ToolScope } from '../scope/tool.ts';
 
 /* Finds the connectors and actions that a model names among the visible ones. */
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Action, Connector, ConnectorActions } from '../../connectors/catalog.ts';
 import { iconPath } from '../../connectors/icon.ts';
-import { asSchema } from '../../connectors/model-schema.ts';
+import { asSchema } from '../../connectors/schemas/model-schema.ts';
 import { hashOf } from '../../connectors/definition-hashes.ts';
 import type { Base } from '../../base.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
@@ -10,9 +10,9 @@ import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { directTools, namedActions } from './direct-tools.ts';
 import { ACCOUNT_TOOLS, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
-import type { BuiltInTool } from './tool.ts';
-import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from './tool-definition.ts';
-import type { Visible, Visibility } from './visible-types.ts';
+import type { BuiltInTool } from '../scope/tool.ts';
+import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from '../scope/tool-definition.ts';
+import type { Visible, Visibility } from '../scope/visible-types.ts';
 import { withViews } from './viewed-tools.ts';
 
 const MAX_CACHED = 500;

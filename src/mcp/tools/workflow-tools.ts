@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { forgiven } from '../../connectors/forgive.ts';
-import { modelSchema } from '../../connectors/model-schema.ts';
+import { forgiven } from '../../connectors/schemas/forgive.ts';
+import { modelSchema } from '../../connectors/schemas/model-schema.ts';
 import type { Base } from '../../base.ts';
 import { GatehouseError, isErrorCode, withDetails } from '../../lib/errors.ts';
 import { asObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
-import type { Grant } from './grant.ts';
-import type { ToolScope } from './tool.ts';
-import { sparseHints, type ToolDefinition } from './tool-definition.ts';
-import type { WorkflowTool, WorkflowTools } from './workflow-tool.ts';
+import type { Grant } from '../scope/grant.ts';
+import type { ToolScope } from '../scope/tool.ts';
+import { sparseHints, type ToolDefinition } from '../scope/tool-definition.ts';
+import type { WorkflowTool, WorkflowTools } from '../scope/workflow-tool.ts';
 
 /* The workflows with a manual trigger that the user has installed, as tools: `run_<workflow>`. */
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Abilities } from '../protocol/abilities.ts';
-import type { Grant } from '../tools/grant.ts';
+import type { Grant } from '../scope/grant.ts';
 import type { LogLevel } from '../../lib/log-level.ts';
 import { whenClosed, writeEvent } from './reply.ts';
 import type { Watcher } from './watch.ts';

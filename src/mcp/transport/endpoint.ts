@@ -8,8 +8,8 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { protectedResourceOf } from '../../servers/protected-resource.ts';
 import { serverNotFound } from '../../servers/server-records.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
-import { grantFor, type Authentication, type Grant } from '../tools/grant.ts';
-import { headerText } from '../../lib/header-text.ts';
+import { grantFor, type Authentication, type Grant } from '../scope/grant.ts';
+import { headerText } from '../../lib/http/header-text.ts';
 
 /** A path below /mcp/: a server's id, with or without its token. */
 export interface McpPath {

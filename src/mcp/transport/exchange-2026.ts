@@ -1,10 +1,10 @@
 import type { Base } from '../../base.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { newestOf } from '../tools/events.ts';
+import { newestOf } from '../answers/events.ts';
 import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
-import { ownerOf, type Grant } from '../tools/grant.ts';
-import { mcp2026Inputs } from '../tools/input.ts';
-import type { McpCall } from '../tools/mcp-call.ts';
+import { ownerOf, type Grant } from '../scope/grant.ts';
+import { mcp2026Inputs } from '../scope/input.ts';
+import type { McpCall } from '../scope/mcp-call.ts';
 import { tasksMissing } from '../protocol/task-extension.ts';
 import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
 import { responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
@@ -17,10 +17,10 @@ import {
 } from '../protocol/mcp-2026.ts';
 import { checkParamHeaders } from '../protocol/param-headers.ts';
 import { whenClosed } from './reply.ts';
-import { requestStates } from '../tools/request-state.ts';
-import type { McpCore } from '../tools/server.ts';
-import { taskView } from '../tools/task-methods.ts';
-import { readTask } from '../tools/task-rows.ts';
+import { requestStates } from '../scope/request-state.ts';
+import type { McpCore } from '../server/server.ts';
+import { taskView } from '../server/task-methods.ts';
+import { readTask } from '../scope/task-rows.ts';
 import type { Watch } from './watch.ts';
 
 const LISTEN = 'subscriptions/listen';

@@ -1,7 +1,7 @@
 import type { Base } from '../../base.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { answerOn, streamOf, type Flow, type Stream } from './answer-stream.ts';
-import type { Grant } from '../tools/grant.ts';
+import type { Grant } from '../scope/grant.ts';
 import { clientOf } from '../protocol/initialize.ts';
 import {
   responseParts,
@@ -12,7 +12,7 @@ import {
 } from '../protocol/message.ts';
 import type { Mcp2026Exchange } from './exchange-2026.ts';
 import { sendEmpty, sendJson, whenClosed } from './reply.ts';
-import type { McpCore } from '../tools/server.ts';
+import type { McpCore } from '../server/server.ts';
 import type { Session, Sessions } from './client-sessions.ts';
 import type { Watch } from './watch.ts';
 

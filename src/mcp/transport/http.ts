@@ -10,11 +10,11 @@ import {
   type Visit,
 } from '../../identity/visit.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
-import { headerText } from '../../lib/header-text.ts';
-import { discardRest, jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
+import { headerText } from '../../lib/http/header-text.ts';
+import { discardRest, jsonFromBody, MIB, readBody } from '../../lib/http/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import { assertOrigin, grantOf, authenticate, mcpPathOf, type McpPath } from './endpoint.ts';
-import type { Authentication, Grant } from '../tools/grant.ts';
+import type { Authentication, Grant } from '../scope/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createMcp2026Exchange } from './exchange-2026.ts';
 import type { CallTool } from '../../servers/tool-call.ts';
@@ -24,7 +24,7 @@ import { readMessage, type Message } from '../protocol/message.ts';
 import { isMcp2026 } from '../protocol/mcp-2026.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { createListeners } from './listeners.ts';
-import { createMcpCore } from '../tools/server.ts';
+import { createMcpCore } from '../server/server.ts';
 import { createSessions, openStream, eventPositionOf, type Session } from './client-sessions.ts';
 import { watchChanges } from './watch.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { ownerOf, type Grant } from '../tools/grant.ts';
+import { ownerOf, type Grant } from '../scope/grant.ts';
 import { openingOf, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
 import { responseText, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';

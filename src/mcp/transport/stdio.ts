@@ -5,21 +5,21 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
-import { jsonFromBody } from '../../lib/http-body.ts';
+import { jsonFromBody } from '../../lib/http/http-body.ts';
 import { findServerByIdOrName } from '../../servers/server-records.ts';
 import type { Environment } from '../../store/environments.ts';
-import type { Askable } from '../tools/elicitation.ts';
+import type { Askable } from '../scope/elicitation.ts';
 import { answerOn } from './answer-stream.ts';
-import { grantFor, type Grant } from '../tools/grant.ts';
+import { grantFor, type Grant } from '../scope/grant.ts';
 import { clientOf, type Client } from '../protocol/initialize.ts';
 import { createListeners, type EventSink } from './listeners.ts';
 import { readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
 import { isMcp2026, readMcp2026 } from '../protocol/mcp-2026.ts';
-import type { Connection } from '../tools/mcp-call.ts';
+import type { Connection } from '../scope/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
-import { createMcpCore, type McpCore } from '../tools/server.ts';
+import { createMcpCore, type McpCore } from '../server/server.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
-import { DRAIN_MS } from '../../lib/drain.ts';
+import { DRAIN_MS } from '../../lib/http/drain.ts';
 
 /** The options of `gatehouse stdio --server`. */
 export interface StdioOptions {

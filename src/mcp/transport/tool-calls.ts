@@ -4,7 +4,7 @@ import { asJson, asObject, parseJson, type JsonObject } from '../../lib/json.ts'
 import type { CallTool } from '../../servers/tool-call.ts';
 import type { Abilities } from '../protocol/abilities.ts';
 import { responseText, type RpcFault, type RpcRequest } from '../protocol/message.ts';
-import { grantFor } from '../tools/grant.ts';
+import { grantFor } from '../scope/grant.ts';
 import type { Mcp2026Exchange } from './exchange-2026.ts';
 
 /** The caller shows questions and links to a person. It has no model, no folders and no documents. */

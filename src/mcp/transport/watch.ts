@@ -8,10 +8,10 @@ import { changesSince } from '../../store/change-notes.ts';
 import type { Tables } from '../../store/schema.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Changed } from '../../upstream/upstream-call.ts';
-import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
-import type { Grant } from '../tools/grant.ts';
+import { eventScopeOf, newestOf, readSources } from '../answers/events.ts';
+import type { Grant } from '../scope/grant.ts';
 import { notifyOfTasks, type WatchedTasks } from './watched-tasks.ts';
-import type { RemoteSubscriptions, Subscriber } from '../tools/remote-subscriptions.ts';
+import type { RemoteSubscriptions, Subscriber } from '../resources/remote-subscriptions.ts';
 
 /**
  * Polls between pings. Proxies close connections that are silent for a minute. A ping also checks the rights.

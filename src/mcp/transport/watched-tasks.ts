@@ -1,9 +1,9 @@
 import type { Base } from '../../base.ts';
 import { asObject, parseJson, type JsonObject } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live-servers.ts';
-import type { Parties } from '../tools/grant.ts';
-import { deniedIn, taskText } from '../tools/task-methods.ts';
-import { isLost, readTask } from '../tools/task-rows.ts';
+import type { Parties } from '../scope/grant.ts';
+import { deniedIn, taskText } from '../server/task-methods.ts';
+import { isLost, readTask } from '../scope/task-rows.ts';
 
 /** Tasks in a statement. */
 const MAX_IN_STATEMENT = 500;

@@ -1,5 +1,5 @@
-import type { SemanticFault } from '../../connectors/semantic-fault.ts';
-import type { ActionDefinition, ConnectorFile } from '../../connectors/format.ts';
+import type { SemanticFault } from '../../connectors/semantics/semantic-fault.ts';
+import type { ActionDefinition, ConnectorFile } from '../../connectors/format/format.ts';
 import { nearestNames } from '../../lib/words.ts';
 import { type Documents, openDocuments, type ReadFile, versionOf } from '../documents.ts';
 import { LeftOut, memberOf, textAt } from '../node.ts';

@@ -1,4 +1,4 @@
-import type { ActionDefinition, ConnectorFile } from '../../connectors/format.ts';
+import type { ActionDefinition, ConnectorFile } from '../../connectors/format/format.ts';
 import type { Documents } from '../documents.ts';
 import { decoded, itemsOf, memberOf, textAt, type Node } from '../node.ts';
 import { methodsOf } from '../operation.ts';

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata';
-import type { ActionDefinition, ConnectorFile } from '../../connectors/format.ts';
+import type { ActionDefinition, ConnectorFile } from '../../connectors/format/format.ts';
 import { isRecord } from '../node.ts';
 import { listOf, type Members, membersOf } from './document-members.ts';
 import { type OwnAction, type OwnSchema, ownSchema, pagingOf, pagingPath } from './sent.ts';

@@ -1,4 +1,4 @@
-import type { ConnectorFile } from '../../connectors/format.ts';
+import type { ConnectorFile } from '../../connectors/format/format.ts';
 import { type Difference, valueDifferences } from './differences.ts';
 import type { OperationFacts } from './field.ts';
 import { membersOf } from './document-members.ts';

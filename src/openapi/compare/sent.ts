@@ -1,4 +1,9 @@
-import type { ActionDefinition, ConnectorFile, JsonSchema, Parameter } from '../../connectors/format.ts';
+import type {
+  ActionDefinition,
+  ConnectorFile,
+  JsonSchema,
+  Parameter,
+} from '../../connectors/format/format.ts';
 import { isRecord } from '../node.ts';
 import { listOf, type Members, membersOf } from './document-members.ts';
 

@@ -1,5 +1,5 @@
 import { questionOf } from '../../lib/words.ts';
-import type { SemanticFault } from '../../connectors/semantic-fault.ts';
+import type { SemanticFault } from '../../connectors/semantics/semantic-fault.ts';
 import type { Difference } from './differences.ts';
 
 const MAX_NAMED = 3;

@@ -5,7 +5,7 @@ import { positionsInMemory } from '../../actions/positions.ts';
 import { listSource } from '../../actions/read-results.ts';
 import { DAY, MINUTE, parseHttpDate } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { canonicalJson, memoryOf, type Json, type JsonObject } from '../../lib/json.ts';
 import type { UpstreamContext } from '../../upstream/call.ts';
 import type { OpenCredential } from '../../upstream/open-credential.ts';

@@ -1,7 +1,7 @@
 import { openCredential } from '../../credentials/sealed-values.ts';
 import type { Context } from '../context.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { memoryOf, type Json } from '../../lib/json.ts';
 import { sourceModelOf } from '../../connectors/source-model.ts';
 import { continueListing, readSince } from './listing.ts';

@@ -1,5 +1,5 @@
 import type { Base } from '../../base.ts';
-import { answerText } from '../../lib/body-text.ts';
+import { answerText } from '../../lib/http/body-text.ts';
 import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { publicKeysIn, type FetchKeys, type PublicKey } from './public-key.ts';

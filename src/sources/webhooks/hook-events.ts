@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ownAction, type Connector } from '../../connectors/catalog.ts';
 import type { SourceScope } from '../../connectors/event-scopes.ts';
-import type { HookTopic, Webhooks } from '../../connectors/events-format.ts';
+import type { HookTopic, Webhooks } from '../../connectors/format/events-format.ts';
 import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { partsAt, valueAt, type Json } from '../../lib/json.ts';

@@ -2,7 +2,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 import type { SourceScope } from '../../connectors/event-scopes.ts';
 import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { templateNames } from '../../connectors/templates.ts';
-import type { HookVerification } from '../../connectors/verify-format.ts';
+import type { HookVerification } from '../../connectors/format/verify-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { findOAuthApp } from '../../credentials/oauth-apps.ts';

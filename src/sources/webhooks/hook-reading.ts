@@ -1,4 +1,4 @@
-import type { Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/format/events-format.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import type { Pause } from '../../lib/json-steps.ts';

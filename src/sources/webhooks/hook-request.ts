@@ -5,9 +5,9 @@ import {
   UnknownCharset,
   unknownCharsetOf,
   unpackedRequest,
-} from '../../lib/body-text.ts';
+} from '../../lib/http/body-text.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { MAX_JSON_DEPTH, valueAt, type Json } from '../../lib/json.ts';
 import { MAX_VALUES, parseBytes, TooManyValues, type Pause } from '../../lib/json-steps.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { Insertable } from 'kysely';
-import type { HookChallenge } from '../../connectors/verify-format.ts';
+import type { HookChallenge } from '../../connectors/format/verify-format.ts';
 import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { BodyRoom, MIB } from '../../lib/http-body.ts';
+import { BodyRoom, MIB } from '../../lib/http/http-body.ts';
 import { newOrderedId } from '../../lib/ids.ts';
 import { manyRows, runPrepared, textsFor } from '../../store/prepared.ts';
 import type { Tables, Tx } from '../../store/schema.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../credentials/context.ts';
 import type { Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/format/events-format.ts';
 import { topicsOf } from '../../connectors/webhook-topics.ts';
 import { findConnection } from '../../credentials/credential-records.ts';
 import { hashToken } from '../../crypto/tokens.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Selectable } from 'kysely';
 import type { Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/format/events-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { connectorOf } from '../../credentials/credential-records.ts';

@@ -1,5 +1,5 @@
 import { createPublicKey, verify as verifySignature, type KeyObject } from 'node:crypto';
-import type { HookVerification } from '../../connectors/verify-format.ts';
+import type { HookVerification } from '../../connectors/format/verify-format.ts';
 import { isJsonObject, parseJson, valueAt } from '../../lib/json.ts';
 import { textAt, type HookRequest } from './hook-request.ts';
 import { filled, signedReader, type Signed, type ValueOf } from './signed-content.ts';

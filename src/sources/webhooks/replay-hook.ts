@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { credentialOf } from '../../actions/example-replay.ts';
 import type { Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/events-format.ts';
-import type { HookExample } from '../../connectors/examples-format.ts';
+import type { Webhooks } from '../../connectors/format/events-format.ts';
+import type { HookExample } from '../../connectors/format/examples-format.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { createPause } from '../../upstream/large-answers.ts';
 import { eventScopesOf } from '../../connectors/source-model.ts';

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/events-format.ts';
+import type { Webhooks } from '../../connectors/format/events-format.ts';
 import type { Context } from '../../credentials/context.ts';
 import { hashToken } from '../../crypto/tokens.ts';
 import { findConnection } from '../../credentials/credential-records.ts';

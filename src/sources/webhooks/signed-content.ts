@@ -1,5 +1,5 @@
 import { fillTemplate } from '../../connectors/templates.ts';
-import type { SignedScheme } from '../../connectors/verify-format.ts';
+import type { SignedScheme } from '../../connectors/format/verify-format.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { sameText } from '../../lib/same-text.ts';
 import { textAt, type HookRequest } from './hook-request.ts';

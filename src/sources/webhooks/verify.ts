@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { HookVerification } from '../../connectors/verify-format.ts';
+import type { HookVerification } from '../../connectors/format/verify-format.ts';
 import { textAt, type HookRequest } from './hook-request.ts';
 import { publicKeyVerifier, type FetchKeys } from './public-key.ts';
 import { filled, isBlank, isRecent, same, signedReader, type ValueOf } from './signed-content.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { OAuthServer } from './oauth-metadata.ts';

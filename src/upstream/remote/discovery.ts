@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import type { OAuthServer } from './oauth-metadata.ts';
 import { toResponse } from './remote-fetch.ts';

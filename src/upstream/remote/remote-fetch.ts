@@ -1,9 +1,9 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { inUtf8 } from '../../lib/body-text.ts';
+import { inUtf8 } from '../../lib/http/body-text.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { MIB } from '../../lib/http-body.ts';
+import { MIB } from '../../lib/http/http-body.ts';
 import { assertJsonBounds } from '../../lib/json-bounds.ts';
 import type { Outbound, OutboundRequest, OutboundStream } from '../../outbound/outbound.ts';
 import type { JsonObject } from '../../lib/json.ts';

@@ -1,5 +1,5 @@
 import { buildSchema } from 'graphql';
-import type { ConnectorFile } from '../../../src/connectors/format.ts';
+import type { ConnectorFile } from '../../../src/connectors/format/format.ts';
 import {
   contentDifferences,
   type Difference,

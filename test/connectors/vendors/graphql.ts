@@ -15,7 +15,7 @@ import {
   typeFromAST,
   validate,
 } from 'graphql';
-import type { ActionDefinition } from '../../../src/connectors/format.ts';
+import type { ActionDefinition } from '../../../src/connectors/format/format.ts';
 import type { Field, Fields } from '../../../src/openapi/compare/field.ts';
 
 /** Returns the rules of a schema that a GraphQL document of an action breaks. */

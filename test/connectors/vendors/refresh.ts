@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { buildClientSchema, buildSchema, type GraphQLSchema } from 'graphql';
 import { parse } from 'yaml';
-import type { ActionDefinition, ConnectorFile } from '../../../src/connectors/format.ts';
+import type { ActionDefinition, ConnectorFile } from '../../../src/connectors/format/format.ts';
 import { parseConnector } from '../../../src/connectors/parse.ts';
 import { factsOf } from '../../../src/openapi/compare/facts.ts';
 import { type OperationFacts, shape } from '../../../src/openapi/compare/field.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MIB } from '../../../src/lib/http-body.ts';
+import { MIB } from '../../../src/lib/http/http-body.ts';
 import { until } from '../../support/until.ts';
 import { openApp, type ConnectorName, type TestedApp } from '../app.ts';
 

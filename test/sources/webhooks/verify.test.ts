@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { verify as schemes, type HookVerification } from '../../../src/connectors/verify-format.ts';
+import { verify as schemes, type HookVerification } from '../../../src/connectors/format/verify-format.ts';
 import { parseJson, type Json } from '../../../src/lib/json.ts';
 import { textAt, type HookRequest } from '../../../src/sources/webhooks/hook-request.ts';
 import { createVerifier, type VerifierValues } from '../../../src/sources/webhooks/verify.ts';

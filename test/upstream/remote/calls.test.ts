@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MIB } from '../../../src/lib/http-body.ts';
+import { MIB } from '../../../src/lib/http/http-body.ts';
 import { startRemoteServer, type RemoteServer } from '../../support/remote-server.ts';
 import { startService, type Service } from '../../support/service.ts';
 
