@@ -7,7 +7,7 @@ import { createMcpAddressPage } from './http/pages/mcp-address-page.ts';
 import type { Context as HttpContext } from './http/context.ts';
 import { mountNotFound, mountRoutes } from './http/server/express.ts';
 import type { Route } from './http/server/route.ts';
-import { CONSOLE_ROUTES } from './http/routes/console-routes.ts';
+import { CONSOLE_ROUTES } from './http/routes/console/console-routes.ts';
 import { ROUTES } from './http/routes/routes.ts';
 import { webRoutes } from './http/pages/web.ts';
 import { packagePath } from './package.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CONSOLE_ROUTES } from '../../src/http/routes/console-routes.ts';
+import { CONSOLE_ROUTES } from '../../src/http/routes/console/console-routes.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { MIB } from '../../src/lib/http/http-body.ts';
 import { startService, type Service } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/http/server/route.ts';
-import { CONSOLE_ROUTES } from '../../src/http/routes/console-routes.ts';
+import { CONSOLE_ROUTES } from '../../src/http/routes/console/console-routes.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { rpc, shop, type RpcAnswer } from '../support/mcp.ts';

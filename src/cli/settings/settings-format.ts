@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { settingsBody } from '../../http/routes/admin.ts';
 import { mappedFields } from '../../http/routes/field-mapping-routes.ts';
-import { remoteServer } from '../../http/routes/remote-servers.ts';
+import { remoteServer } from '../../http/routes/connectors/remote-servers.ts';
 import { serverFields } from '../../http/routes/server-routes.ts';
 import { address, kinds, ordered, rate } from '../../http/routes/webhooks.ts';
 import { jsonObject } from '../../http/server/shapes.ts';

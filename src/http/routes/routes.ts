@@ -1,12 +1,12 @@
 import * as admin from './admin.ts';
 import { executeBatchRoute } from './batch-route.ts';
-import * as connect from './connect-routes.ts';
-import * as connectAccounts from './connect-accounts.ts';
+import * as connect from './connect/connect-routes.ts';
+import * as connectAccounts from './connect/connect-accounts.ts';
 import * as connectionWebhook from './connection-webhook.ts';
-import * as connectChoice from './connect-choice.ts';
-import * as connectLinks from './connect-links.ts';
-import * as connectors from './connectors.ts';
-import * as custom from './custom-connectors.ts';
+import * as connectChoice from './connect/connect-choice.ts';
+import * as connectLinks from './connect/connect-links.ts';
+import * as connectors from './connectors/connectors.ts';
+import * as custom from './connectors/custom-connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './execution-routes.ts';
 import * as files from './file-routes.ts';
@@ -19,10 +19,10 @@ import { getOverviewRoute } from './overview-route.ts';
 import * as health from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
 import * as oauthApps from './oauth-app-routes.ts';
-import * as portal from './portal-routes.ts';
+import * as portal from './connect/portal-routes.ts';
 import type { Route } from '../server/route.ts';
 import * as keys from './key-routes.ts';
-import { oauthCallbackRoute } from './oauth-callback.ts';
+import { oauthCallbackRoute } from './connect/oauth-callback.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
 import { listServerToolsRoute } from './server-tools.ts';
 import * as servers from './server-routes.ts';
@@ -42,9 +42,9 @@ import * as runLists from './workflow-run-lists.ts';
 import * as runs from './run-routes.ts';
 import * as starters from './workflow-starters.ts';
 import * as workflows from './workflows.ts';
-import { deleteOverlayRoute, getOverlayRoute, putOverlayRoute } from './connector-overlays.ts';
-import { reimportConnectorRoute } from './reimport.ts';
-import { clientMetadataRoute } from './remote-servers.ts';
+import { deleteOverlayRoute, getOverlayRoute, putOverlayRoute } from './connectors/connector-overlays.ts';
+import { reimportConnectorRoute } from './connectors/reimport.ts';
+import { clientMetadataRoute } from './connectors/remote-servers.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { endConsoleSession, openConsoleSession } from '../../identity/console-sessions.ts';
-import { unknownKey } from '../../identity/caller.ts';
-import type { Context } from '../context.ts';
+import { endConsoleSession, openConsoleSession } from '../../../identity/console-sessions.ts';
+import { unknownKey } from '../../../identity/caller.ts';
+import type { Context } from '../../context.ts';
 import {
   assertConsolePage,
   clearConsoleCookie,
   environmentOf,
   setConsoleCookie,
-} from '../server/console-cookie.ts';
-import { openLiveStream } from '../server/live-stream.ts';
-import { defineRoute, type Route } from '../server/route.ts';
+} from '../../server/console-cookie.ts';
+import { openLiveStream } from '../../server/live-stream.ts';
+import { defineRoute, type Route } from '../../server/route.ts';
 import { OIDC_ROUTES } from './console-oidc.ts';
 import { PEOPLE_ROUTES } from './console-people.ts';
 import {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { importOptions, openApiDocument } from '../../custom/import-request.ts';
-import { changeImported } from '../../custom/imports.ts';
-import { readAgain } from '../../remote/remote-records.ts';
-import { retrySources } from '../../sources/due-sources.ts';
-import { defineRoute } from '../server/route.ts';
+import { importOptions, openApiDocument } from '../../../custom/import-request.ts';
+import { changeImported } from '../../../custom/imports.ts';
+import { readAgain } from '../../../remote/remote-records.ts';
+import { retrySources } from '../../../sources/due-sources.ts';
+import { defineRoute } from '../../server/route.ts';
 import { changed, documentOf, LARGE_IMPORT } from './connector-sources.ts';
 
 export const reimportConnectorRoute = defineRoute({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { describeCredential } from '../../credentials/credential.ts';
-import { listCredentials } from '../../credentials/credential-lists.ts';
-import { updateCredential } from '../../credentials/credential-records.ts';
-import { credentialShape, deletion, removeCredential } from './credentials.ts';
-import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
+import { describeCredential } from '../../../credentials/credential.ts';
+import { listCredentials } from '../../../credentials/credential-lists.ts';
+import { updateCredential } from '../../../credentials/credential-records.ts';
+import { credentialShape, deletion, removeCredential } from '../credentials.ts';
+import { defineRoute } from '../../server/route.ts';
+import { cursorQuery, pageOf, toCursorPage } from '../../server/shapes.ts';
 
 /*
  * Routes for the connected accounts in the modal. The user's JWT gives access only to its own accounts. Only our

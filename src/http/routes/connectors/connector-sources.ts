@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { importOptions, openApiDocument } from '../../custom/import-request.ts';
-import { changeImported, createImported } from '../../custom/imports.ts';
-import { makeFromSource } from '../../custom/make.ts';
-import { changeConnector, createConnector } from '../../custom/custom-records.ts';
-import type { ConnectorKey } from '../../custom/custom-rows.ts';
-import { MIB } from '../../lib/http/http-body.ts';
-import { changeRemote, createRemote } from '../../remote/remote-records.ts';
-import type { RouteInput } from '../server/route.ts';
-import { jsonObject } from '../server/shapes.ts';
+import { importOptions, openApiDocument } from '../../../custom/import-request.ts';
+import { changeImported, createImported } from '../../../custom/imports.ts';
+import { makeFromSource } from '../../../custom/make.ts';
+import { changeConnector, createConnector } from '../../../custom/custom-records.ts';
+import type { ConnectorKey } from '../../../custom/custom-rows.ts';
+import { MIB } from '../../../lib/http/http-body.ts';
+import { changeRemote, createRemote } from '../../../remote/remote-records.ts';
+import type { RouteInput } from '../../server/route.ts';
+import { jsonObject } from '../../server/shapes.ts';
 import { remoteReport, remoteServer } from './remote-servers.ts';
 
 /* The three forms in which a request brings a custom connector: a connector file, an OpenAPI document, an MCP server. */

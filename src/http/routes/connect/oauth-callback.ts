@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { finishAuthorization } from '../../connect/finish.ts';
-import { publicError } from '../../lib/errors.ts';
-import { browserOf } from '../server/browser.ts';
+import { finishAuthorization } from '../../../connect/finish.ts';
+import { publicError } from '../../../lib/errors.ts';
+import { browserOf } from '../../server/browser.ts';
 import { returnAddress } from './connect-view.ts';
-import { defineRoute } from '../server/route.ts';
-import { anyQuery, searchParamsOf } from '../server/shapes.ts';
+import { defineRoute } from '../../server/route.ts';
+import { anyQuery, searchParamsOf } from '../../server/shapes.ts';
 
 /**
  * Handles the return from an app's consent page. A user sees the answer, so it is always a redirect: to the

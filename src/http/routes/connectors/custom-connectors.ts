@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { compareVersions } from '../../custom/compare-versions.ts';
-import { valueOf } from '../../custom/custom-definition.ts';
-import { overlayIn, sourceOf } from '../../custom/parts.ts';
-import { deleteConnector, requireStored, requireVersion } from '../../custom/custom-records.ts';
+import { compareVersions } from '../../../custom/compare-versions.ts';
+import { valueOf } from '../../../custom/custom-definition.ts';
+import { overlayIn, sourceOf } from '../../../custom/parts.ts';
+import { deleteConnector, requireStored, requireVersion } from '../../../custom/custom-records.ts';
 import {
   listStored,
   listVersions,
   type Stored,
   type Version,
   type VersionFacts,
-} from '../../custom/custom-rows.ts';
-import type { Context } from '../context.ts';
+} from '../../../custom/custom-rows.ts';
+import type { Context } from '../../context.ts';
 import { changed, changeTo, connectorBody, createFrom, LARGE_IMPORT } from './connector-sources.ts';
 import { overlayView } from './connector-overlays.ts';
 import { remoteView, viewRemote } from './remote-servers.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { retrySources } from '../../sources/due-sources.ts';
-import { defineRoute } from '../server/route.ts';
-import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../server/shapes.ts';
-import { versionNumber } from './workflow-shapes.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import { retrySources } from '../../../sources/due-sources.ts';
+import { defineRoute } from '../../server/route.ts';
+import { cursorQuery, deleted, pageOf, time, toCursorPage } from '../../server/shapes.ts';
+import { versionNumber } from '../workflow-shapes.ts';
 
 const common = { tag: 'Custom connectors', auth: 'api_key' } as const;
 const params = z.strictObject({ connectorId: z.string() });

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { clientDocument } from '../../remote/remote-records.ts';
-import { findRemote } from '../../remote/remote-rows.ts';
-import { remoteAuthentication, type RemoteSettings } from '../../remote/remote-settings.ts';
-import type { Context } from '../context.ts';
-import { isoTime } from '../../lib/clock.ts';
-import type { ConnectorKey } from '../../custom/custom-rows.ts';
-import { defineRoute } from '../server/route.ts';
-import { label } from '../../lib/label.ts';
-import { time } from '../server/shapes.ts';
+import { clientDocument } from '../../../remote/remote-records.ts';
+import { findRemote } from '../../../remote/remote-rows.ts';
+import { remoteAuthentication, type RemoteSettings } from '../../../remote/remote-settings.ts';
+import type { Context } from '../../context.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import type { ConnectorKey } from '../../../custom/custom-rows.ts';
+import { defineRoute } from '../../server/route.ts';
+import { label } from '../../../lib/label.ts';
+import { time } from '../../server/shapes.ts';
 
 /** A remote MCP server in a request. */
 export const remoteServer = z

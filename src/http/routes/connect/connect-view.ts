@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { offeredAccounts } from '../../connect/account-choice.ts';
-import { appsOf } from '../../connect/apps.ts';
+import { offeredAccounts } from '../../../connect/account-choice.ts';
+import { appsOf } from '../../../connect/apps.ts';
 import {
   assertLive,
   prefillOf,
   type ConnectSession,
   type Outcome,
   type Requester,
-} from '../../connect/connect-sessions.ts';
-import type { Context } from '../context.ts';
-import { findCredential } from '../../credentials/credential-records.ts';
-import { requireUser } from '../../identity/users.ts';
-import type { Caller } from '../../identity/caller.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { GatehouseError } from '../../lib/errors.ts';
-import { readSettings, settingsSchema } from '../../servers/environment-settings.ts';
-import type { Environment } from '../../store/environments.ts';
-import { browserOf } from '../server/browser.ts';
-import { time } from '../server/shapes.ts';
+} from '../../../connect/connect-sessions.ts';
+import type { Context } from '../../context.ts';
+import { findCredential } from '../../../credentials/credential-records.ts';
+import { requireUser } from '../../../identity/users.ts';
+import type { Caller } from '../../../identity/caller.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import { GatehouseError } from '../../../lib/errors.ts';
+import { readSettings, settingsSchema } from '../../../servers/environment-settings.ts';
+import type { Environment } from '../../../store/environments.ts';
+import { browserOf } from '../../server/browser.ts';
+import { time } from '../../server/shapes.ts';
 
 /* The answers of the connect routes, and the requester of a session. */
 

@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { iconPath } from '../../connectors/icon.ts';
-import type { Context } from '../context.ts';
-import { describeCredential } from '../../credentials/credential.ts';
-import { listCredentials } from '../../credentials/credential-lists.ts';
-import { checkCredential } from '../../credentials/credential-records.ts';
-import { requireUser } from '../../identity/users.ts';
-import { listDeliveries } from '../../outbox/deliveries.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
-import { describeSubscriptions } from '../../subscriptions/describe.ts';
-import { replayDelivery } from '../../subscriptions/recover.ts';
-import { listSubscriptions, requireSubscription } from '../../subscriptions/subscriptions.ts';
-import { defineRoute } from '../server/route.ts';
-import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
+import { iconPath } from '../../../connectors/icon.ts';
+import type { Context } from '../../context.ts';
+import { describeCredential } from '../../../credentials/credential.ts';
+import { listCredentials } from '../../../credentials/credential-lists.ts';
+import { checkCredential } from '../../../credentials/credential-records.ts';
+import { requireUser } from '../../../identity/users.ts';
+import { listDeliveries } from '../../../outbox/deliveries.ts';
+import { ENVIRONMENTS, type Environment } from '../../../store/environments.ts';
+import { describeSubscriptions } from '../../../subscriptions/describe.ts';
+import { replayDelivery } from '../../../subscriptions/recover.ts';
+import { listSubscriptions, requireSubscription } from '../../../subscriptions/subscriptions.ts';
+import { defineRoute } from '../../server/route.ts';
+import { cursorQuery, pageOf, toCursorPage } from '../../server/shapes.ts';
 import { assertPageEnvironment, brandingOf, brandingShape } from './connect-view.ts';
-import { checkedCredential, credentialShape, PROBE_ERRORS } from './credentials.ts';
-import { attemptShape, deliveryShape, deliveryStatus } from './webhook-deliveries.ts';
-import { subscriptionShape } from './webhooks.ts';
+import { checkedCredential, credentialShape, PROBE_ERRORS } from '../credentials.ts';
+import { attemptShape, deliveryShape, deliveryStatus } from '../webhook-deliveries.ts';
+import { subscriptionShape } from '../webhooks.ts';
 
 /*
  * Routes for the portal, where users see their own accounts and deliveries. The user's JWT gives access only to the

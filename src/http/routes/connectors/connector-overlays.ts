@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { readOverlay, saveOverlay } from '../../custom/overlays.ts';
-import { defineRoute } from '../server/route.ts';
-import { jsonObject } from '../server/shapes.ts';
+import { readOverlay, saveOverlay } from '../../../custom/overlays.ts';
+import { defineRoute } from '../../server/route.ts';
+import { jsonObject } from '../../server/shapes.ts';
 
 const common = { tag: 'Custom connectors', auth: 'api_key' } as const;
 const path = '/api/connectors/{connectorId}/overlay';

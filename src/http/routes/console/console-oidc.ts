@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { IncomingMessage } from 'node:http';
-import { openPersonSession } from '../../identity/console-sessions.ts';
-import { SignInError, type Oidc, type SignedInPerson } from '../../identity/oidc.ts';
-import { labelOfPerson, savePerson } from '../../identity/people.ts';
-import { countRefusal } from '../../identity/visit.ts';
-import { GatehouseError } from '../../lib/errors.ts';
-import { ENVIRONMENTS } from '../../store/environments.ts';
-import type { Context } from '../context.ts';
+import { openPersonSession } from '../../../identity/console-sessions.ts';
+import { SignInError, type Oidc, type SignedInPerson } from '../../../identity/oidc.ts';
+import { labelOfPerson, savePerson } from '../../../identity/people.ts';
+import { countRefusal } from '../../../identity/visit.ts';
+import { GatehouseError } from '../../../lib/errors.ts';
+import { ENVIRONMENTS } from '../../../store/environments.ts';
+import type { Context } from '../../context.ts';
 import {
   assertConsolePage,
   clearSignInCookie,
@@ -14,9 +14,9 @@ import {
   setConsoleCookie,
   setSignInCookie,
   signInToken,
-} from '../server/console-cookie.ts';
-import { defineRoute, type Route } from '../server/route.ts';
-import { anyQuery, searchParamsOf } from '../server/shapes.ts';
+} from '../../server/console-cookie.ts';
+import { defineRoute, type Route } from '../../server/route.ts';
+import { anyQuery, searchParamsOf } from '../../server/shapes.ts';
 
 /* The sign-in to the console by OpenID Connect. The page begins it, and the provider sends the browser back. */
 

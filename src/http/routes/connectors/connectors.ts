@@ -1,7 +1,7 @@
-import { withLink } from '../../connect/offer.ts';
+import { withLink } from '../../../connect/offer.ts';
 import { z } from 'zod';
-import { executeAction } from '../../actions/execute.ts';
-import { assertIdempotencyKey } from '../../actions/idempotency.ts';
+import { executeAction } from '../../../actions/execute.ts';
+import { assertIdempotencyKey } from '../../../actions/idempotency.ts';
 import {
   actionNotFound,
   callableAction,
@@ -9,20 +9,20 @@ import {
   requireConnector,
   type Action,
   type Connector,
-} from '../../connectors/catalog.ts';
-import { answerSchema } from '../../connectors/schemas/answered-numbers.ts';
-import { namespaceOf } from '../../connectors/schemas/type-text.ts';
-import { drawIcon, iconOf, iconPath } from '../../connectors/icon.ts';
-import type { Context } from '../context.ts';
-import { authenticationMetadata } from '../../credentials/metadata.ts';
-import { holdsScope } from '../../identity/caller.ts';
-import { invalidRequest } from '../../lib/errors.ts';
-import { withPauses } from '../../lib/pauses.ts';
-import { defineRoute } from '../server/route.ts';
-import { recordViews, recordViewsOf } from './event-views.ts';
-import { callCorrection } from './corrected-calls.ts';
-import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
-import { jsonObject, pageOf, pageQuery, toPage } from '../server/shapes.ts';
+} from '../../../connectors/catalog.ts';
+import { answerSchema } from '../../../connectors/schemas/answered-numbers.ts';
+import { namespaceOf } from '../../../connectors/schemas/type-text.ts';
+import { drawIcon, iconOf, iconPath } from '../../../connectors/icon.ts';
+import type { Context } from '../../context.ts';
+import { authenticationMetadata } from '../../../credentials/metadata.ts';
+import { holdsScope } from '../../../identity/caller.ts';
+import { invalidRequest } from '../../../lib/errors.ts';
+import { withPauses } from '../../../lib/pauses.ts';
+import { defineRoute } from '../../server/route.ts';
+import { recordViews, recordViewsOf } from '../event-views.ts';
+import { callCorrection } from '../corrected-calls.ts';
+import { EXECUTION_ERRORS, executed, fields } from '../executed.ts';
+import { jsonObject, pageOf, pageQuery, toPage } from '../../server/shapes.ts';
 
 /** Number of actions in the answer for one connector. */
 const ACTIONS_SHOWN = 50;

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { unknownKey, type SessionCaller } from '../../identity/caller.ts';
-import { findKeyName } from '../../identity/named-keys.ts';
-import { personInWords } from '../../identity/people.ts';
-import { KEY_SCOPES } from '../../identity/scopes.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { GatehouseError } from '../../lib/errors.ts';
-import { CONSOLE_ROLES } from '../../lib/oidc-settings.ts';
-import { ENVIRONMENTS } from '../../store/environments.ts';
-import type { Context } from '../context.ts';
-import { time } from '../server/shapes.ts';
+import { unknownKey, type SessionCaller } from '../../../identity/caller.ts';
+import { findKeyName } from '../../../identity/named-keys.ts';
+import { personInWords } from '../../../identity/people.ts';
+import { KEY_SCOPES } from '../../../identity/scopes.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import { GatehouseError } from '../../../lib/errors.ts';
+import { CONSOLE_ROLES } from '../../../lib/oidc-settings.ts';
+import { ENVIRONMENTS } from '../../../store/environments.ts';
+import type { Context } from '../../context.ts';
+import { time } from '../../server/shapes.ts';
 
 /** A session as the page of the console reads it. */
 export const consoleSession = z.object({

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { chosenConnectors } from '../../connect/apps.ts';
-import { makeLink } from '../../connect/offer.ts';
-import { requireCredential } from '../../credentials/credential-records.ts';
-import { requireUser } from '../../identity/users.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { defineRoute } from '../server/route.ts';
-import { time } from '../server/shapes.ts';
-import { keyOf } from './credentials.ts';
+import { chosenConnectors } from '../../../connect/apps.ts';
+import { makeLink } from '../../../connect/offer.ts';
+import { requireCredential } from '../../../credentials/credential-records.ts';
+import { requireUser } from '../../../identity/users.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import { defineRoute } from '../../server/route.ts';
+import { time } from '../../server/shapes.ts';
+import { keyOf } from '../credentials.ts';
 
 const redirectUri = z
   .string()

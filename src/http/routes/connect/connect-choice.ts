@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { chooseAccount } from '../../connect/account-choice.ts';
-import { requireSession, type ConnectSession } from '../../connect/connect-sessions.ts';
-import type { Context } from '../context.ts';
-import type { ErrorCode } from '../../lib/errors.ts';
-import { defineRoute } from '../server/route.ts';
+import { chooseAccount } from '../../../connect/account-choice.ts';
+import { requireSession, type ConnectSession } from '../../../connect/connect-sessions.ts';
+import type { Context } from '../../context.ts';
+import type { ErrorCode } from '../../../lib/errors.ts';
+import { defineRoute } from '../../server/route.ts';
 import { askerOf, connectResult, connectSession, describeSession, endOf, ofSession } from './connect-view.ts';
-import { PROBE_ERRORS } from './credentials.ts';
+import { PROBE_ERRORS } from '../credentials.ts';
 
 /*
  * Routes for the choice of an account, where one consent reaches several: for the connect page, and for operators who

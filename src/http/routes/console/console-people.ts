@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { endSessionsOfPerson } from '../../identity/console-sessions.ts';
-import { listPeople, personInWords } from '../../identity/people.ts';
-import { isoTime } from '../../lib/clock.ts';
-import { CONSOLE_ROLES } from '../../lib/oidc-settings.ts';
-import { defineRoute, type Route } from '../server/route.ts';
-import { time } from '../server/shapes.ts';
+import { endSessionsOfPerson } from '../../../identity/console-sessions.ts';
+import { listPeople, personInWords } from '../../../identity/people.ts';
+import { isoTime } from '../../../lib/clock.ts';
+import { CONSOLE_ROLES } from '../../../lib/oidc-settings.ts';
+import { defineRoute, type Route } from '../../server/route.ts';
+import { time } from '../../server/shapes.ts';
 
 const person = z.object({
   personId: z.string(),

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { cancelSession } from '../../connect/account-choice.ts';
-import { chosenConnectors } from '../../connect/apps.ts';
-import { beginAuthorization } from '../../connect/authorize.ts';
-import { createSession, openLink, requireSession } from '../../connect/connect-sessions.ts';
-import { submitKeys } from '../../connect/submit.ts';
-import type { Context } from '../context.ts';
-import { requireCredential } from '../../credentials/credential-records.ts';
-import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
-import { assertRedirectAllowed, readSettings } from '../../servers/environment-settings.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
-import { browserOf, newBrowser } from '../server/browser.ts';
-import { foreignOrigin, isAllowedPage } from '../../identity/visit.ts';
-import { defineRoute } from '../server/route.ts';
-import { jsonObject } from '../server/shapes.ts';
+import { cancelSession } from '../../../connect/account-choice.ts';
+import { chosenConnectors } from '../../../connect/apps.ts';
+import { beginAuthorization } from '../../../connect/authorize.ts';
+import { createSession, openLink, requireSession } from '../../../connect/connect-sessions.ts';
+import { submitKeys } from '../../../connect/submit.ts';
+import type { Context } from '../../context.ts';
+import { requireCredential } from '../../../credentials/credential-records.ts';
+import { GatehouseError, invalidRequest } from '../../../lib/errors.ts';
+import { assertRedirectAllowed, readSettings } from '../../../servers/environment-settings.ts';
+import { ENVIRONMENTS, type Environment } from '../../../store/environments.ts';
+import { browserOf, newBrowser } from '../../server/browser.ts';
+import { foreignOrigin, isAllowedPage } from '../../../identity/visit.ts';
+import { defineRoute } from '../../server/route.ts';
+import { jsonObject } from '../../server/shapes.ts';
 import {
   askerOf,
   assertPageEnvironment,
@@ -24,7 +24,7 @@ import {
   ofSession,
   type Header,
 } from './connect-view.ts';
-import { PROBE_ERRORS } from './credentials.ts';
+import { PROBE_ERRORS } from '../credentials.ts';
 
 /*
  * Routes that the connect page calls. They are authorised by the user's JWT inside the modal, or by the browser's
