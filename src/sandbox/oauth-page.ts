@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from './oauth-tokens.ts';
-import { escapeHtml } from '../lib/html.ts';
+import { escapeHtml, htmlPage } from '../lib/html.ts';
 
 /** The content of the consent page. */
 export interface ConsentView {
@@ -83,23 +83,16 @@ export function refusalPage(message: string): string {
 }
 
 function page(title: string, content: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Sandbox</title>
-<style>${STYLE}</style>
-</head>
-<body>
+  return htmlPage({
+    title: `${title} · Sandbox`,
+    head: `<style>${STYLE}</style>`,
+    body: `<body>
 <main>
 <div class="brand">${MARK}<span>Sandbox</span></div>
 ${content}
 </main>
-</body>
-</html>
-`;
+</body>`,
+  });
 }
 
 const MARK =

@@ -1,3 +1,4 @@
+import { htmlPage } from '../../lib/html.ts';
 import type { WebFiles } from '../server/web-files.ts';
 
 /** The kind of page: in an application's modal, behind a link, after a consent, or the portal. */
@@ -10,24 +11,17 @@ export function connectPage(kind: PageKind, base: string, { version, files }: We
   const assets = `${base}/connect/assets/${version}`;
   const modules = [...files.keys()].filter((name) => name.endsWith('.js') && isNeeded(name, kind));
   const preloads = modules.map((name) => `<link rel="modulepreload" href="${assets}/${name}">`);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${kind === 'portal' ? 'Your connections' : 'Connect an account'}</title>
+  return htmlPage({
+    title: kind === 'portal' ? 'Your connections' : 'Connect an account',
+    head: `<meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${assets}/page.css">
 ${preloads.join('\n')}
-<script type="module" src="${assets}/page.js"></script>
-</head>
-<body data-page="${kind}"${FRAMED.has(kind) ? ' data-framed' : ''}>
+<script type="module" src="${assets}/page.js"></script>`,
+    body: `<body data-page="${kind}"${FRAMED.has(kind) ? ' data-framed' : ''}>
 <noscript><p class="lead">This page needs JavaScript. Switch it on for this page and load it again.</p></noscript>
-</body>
-</html>
-`;
+</body>`,
+  });
 }
 
 /** Returns whether a page of this kind loads a module in addition to its entry. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import express, { type Router } from 'express';
 import type { Base } from '../../base.ts';
+import { htmlPage } from '../../lib/html.ts';
 import { headerText } from '../../lib/http/header-text.ts';
 
 /** Returns whether a person opened the address of an MCP server in a browser. A client asks for an event stream. */
@@ -42,27 +43,20 @@ export function createMcpAddressPage(context: Pick<Base, 'publicUrl'>): Router {
 }
 
 function pageOf(base: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>Address of an MCP server · Gatehouse</title>
+  return htmlPage({
+    title: 'Address of an MCP server · Gatehouse',
+    head: `<meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
-<style>${STYLE}</style>
-</head>
-<body>
+<style>${STYLE}</style>`,
+    body: `<body>
 <main>
 <h1>This address is for an MCP client</h1>
 <p>A browser cannot use it. Copy the whole address, and paste it into your MCP client where it asks for the address (URL) of a server.</p>
 <p>An address with a token at its end works like a password. Give it to your client only.</p>
 <p><a href="${base}/docs/start">How to connect a client</a></p>
 </main>
-</body>
-</html>
-`;
+</body>`,
+  });
 }
 
 const STYLE = `
