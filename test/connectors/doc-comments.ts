@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { basename, dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
 
@@ -9,7 +9,7 @@ import { parseAst } from 'rolldown/parseAst';
  * comment as the description of its zod schema, so the printed schemas have the same texts.
  */
 
-const FORMAT = /^(format|schemes|[a-z]+-format|format-parts)\.ts$/;
+const FORMAT = resolve(import.meta.dirname, '../../src/connectors/format');
 
 interface Edit {
   at: number;
@@ -23,7 +23,7 @@ export function describeFormat(): void {
       const loaded = next(url, context);
       if (!url.startsWith('file:')) return loaded;
       const path = fileURLToPath(url);
-      if (basename(dirname(path)) !== 'connectors' || !FORMAT.test(basename(path))) return loaded;
+      if (dirname(path) !== FORMAT) return loaded;
       return { ...loaded, source: described(readFileSync(path, 'utf8'), path) };
     },
   });
