@@ -1,6 +1,5 @@
 import { compileFaults } from '../connectors/compile-check.ts';
 import { customFaults } from '../connectors/semantics/custom-semantics.ts';
-import { checkerHash } from '../connectors/checker.ts';
 import { toCached } from '../connectors/definition-cache.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import type { ConnectorFile } from '../connectors/format/format.ts';
@@ -81,7 +80,6 @@ export function columnsOf({ file, fingerprint, origins, source, overlay, kind }:
     overlay: overlay === undefined ? null : JSON.stringify(overlay),
     head: JSON.stringify(head),
     definition: text(),
-    checker: checkerHash(),
     fingerprint,
     origins: JSON.stringify(origins),
   };

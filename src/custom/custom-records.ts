@@ -1,3 +1,4 @@
+import { checkerHash } from '../connectors/checker.ts';
 import { connectorNotFound, type ChangeableCatalog } from '../connectors/catalog.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tx } from '../store/schema.ts';
@@ -223,7 +224,7 @@ async function insertVersion(
   const import_settings = made.include === undefined ? null : JSON.stringify(made.include);
   await tx
     .insertInto('custom_connector_versions')
-    .values({ ...id, version, ...made.columns, import_settings, ...created })
+    .values({ ...id, version, ...made.columns, checker: checkerHash(), import_settings, ...created })
     .execute();
   await tx
     .insertInto('custom_connectors')

@@ -112,7 +112,7 @@ async function connectorOf(
   if (!columns) return undefined;
   await db
     .updateTable('custom_connector_versions')
-    .set(columns)
+    .set({ ...columns, checker: checkerHash() })
     .where('environment', '=', environment)
     .where('connector_id', '=', connectorId)
     .where('version', '=', version.version)

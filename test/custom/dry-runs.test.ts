@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkerHash } from '../../src/connectors/checker.ts';
 import { notesFile, startNotes, type NotesApp } from '../support/custom.ts';
 import { startRemoteServer, type RemoteServer } from '../support/remote-server.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -65,4 +66,22 @@ test.each([0, 1, 2])('a new version that is only checked is not stored (form %i)
     version: 1,
     kind: ['definition', 'openapi', 'mcp'][at],
   });
+});
+
+test('connectors of every form are stored as checked by this release, wherever they were built', async () => {
+  for (const [, body] of forms('kept'))
+    await service.call('POST', '/api/connectors', {
+      body: JSON.parse(JSON.stringify(body).replaceAll('kept', `kept-${Object.keys(body)[0]}`)),
+    });
+  const stored = await service.context.db
+    .selectFrom('custom_connector_versions')
+    .select(['connector_id', 'checker'])
+    .where('connector_id', 'like', 'kept-%')
+    .execute();
+  expect(stored.map(({ connector_id: id }) => id).toSorted()).toEqual([
+    'kept-definition',
+    'kept-mcp',
+    'kept-openapi',
+  ]);
+  expect(new Set(stored.map(({ checker }) => checker))).toEqual(new Set([checkerHash()]));
 });
