@@ -28,7 +28,10 @@ const DAY_MS = 86_400_000;
 export interface Anonymiser {
   value(value: Json, member?: string): Json;
   text(text: string, member?: string): string;
-  /** As text(). Where the result does not fit, only what may change is replaced: `given` itself fits. */
+  /**
+   * As text(). Where the result does not fit, only what may change is replaced: `given` itself fits. Later equal texts
+   * get the same result.
+   */
   fitting(given: string, fits: (text: string) => boolean): string;
   /** From now on, replaces the origin `from` in addresses by the origin `to`. */
   origin(from: string, to: string): void;
@@ -39,6 +42,7 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
   const scrub = createScrubber(secrets);
   const runs = new Map<string, string>();
   const origins = new Map<string, string>();
+  const fitted = new Map<string, string>();
   const shiftDays = randomInt(30, 2000);
 
   const run = (found: string): string => {
@@ -61,6 +65,8 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
   const part = (found: string) => (/^[a-z_.-]{1,20}$/i.test(found) || isSmall(found) ? found : words(found));
 
   const text = (given: string, member = ''): string => {
+    const known = fitted.get(given);
+    if (known !== undefined) return known;
     const clean = scrub(given);
     if (clean !== given) return clean.split('[secret]').map(words).join('[secret]');
     if (given === '' || vocabulary.has(given) || isSmall(given)) return given;
@@ -88,7 +94,9 @@ export function createAnonymiser(secrets: readonly string[], vocabulary: Readonl
       // The same word of the answers gets the same replacement.
       runs.set(piece, pieces[at]);
     }
-    return pieces.join('');
+    const result = pieces.join('');
+    fitted.set(given, result);
+    return result;
   };
   /** Replaces a part of a UUID. */
   const hex = (found: string): string => {

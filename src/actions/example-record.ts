@@ -202,13 +202,23 @@ function secretsOf(connector: Connector, { credential }: ExampleCall): string[] 
 /** Returns the input with replaced values, which match the patterns of their parameters. */
 function replacedInput({ action, input }: ExampleCall, anonymiser: Anonymiser): JsonObject {
   // Their replacements come first, because equal values get equal replacements.
-  const matching = parametersOf(action.definition).flatMap(({ name, parameter: { pattern } }) => {
-    const given = input[name];
-    if (typeof given !== 'string' || typeof pattern !== 'string') return [];
-    const compiled = compilePattern(pattern);
-    return [[name, anonymiser.fitting(given, (text) => compiled.test(text))] as const];
-  });
-  return { ...asObject(anonymiser.value(input)), ...Object.fromEntries(matching) };
+  for (const { name, parameter } of parametersOf(action.definition))
+    for (const [text, pattern] of patternedTexts(parameter, input[name])) {
+      const compiled = compilePattern(pattern);
+      anonymiser.fitting(text, (changed) => compiled.test(changed));
+    }
+  return asObject(anonymiser.value(input));
+}
+
+/** Returns the texts within a value whose schema has a pattern, with this pattern. */
+function patternedTexts(schema: unknown, value: unknown): [text: string, pattern: string][] {
+  const { pattern, items, properties } = asObject(schema);
+  if (typeof value === 'string') return typeof pattern === 'string' ? [[value, pattern]] : [];
+  if (Array.isArray(value)) return value.flatMap((item) => patternedTexts(items, item));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    patternedTexts(asObject(properties)[name], member),
+  );
 }
 
 /** Returns the credential with invented values. Values that the file itself names stay, such as a version. */

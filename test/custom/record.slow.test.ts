@@ -188,6 +188,36 @@ test('replaced values match the patterns of the address, the key and the paramet
   expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('1 examples replayed')]);
 });
 
+test('values inside of lists and objects of a body match their patterns', async () => {
+  using home = tempHome();
+  await using app = await startApp();
+  const { examples, file, env } = prepared(home.path);
+  const parts = `parts:
+        type: array
+        items:
+          type: object
+          properties: { sku: { type: string, pattern: '^K-[A-F]{4}-[0-9]{4}$' } }`;
+  writeFileSync(
+    file,
+    FILE.replace('note: {', () => `${parts}\n      note: {`),
+  );
+  const credential = JSON.stringify({ token: TOKEN, origin: app.origin });
+  const input = JSON.stringify({ ticketId: '987654', note: 'K-FADE-4711', parts: [{ sku: 'K-FADE-4711' }] });
+  const options = ['--credential', '-', '--allow-writes', '--write', '--input', input];
+  const { code, err } = await runCli(['connectors', 'record', 'desk.close_ticket', ...options], env, {
+    input: credential,
+  });
+  expect([code, err]).toEqual([0, expect.stringContaining('its new example replays')]);
+
+  const text = readFileSync(examples, 'utf8');
+  for (const real of ['FADE', '4711']) expect(text).not.toContain(real);
+  const example = parseJson(JSON.stringify(parse(text)));
+  const sku = valueAt(example, 'examples.0.input.parts.0.sku');
+  expect(sku).toMatch(/^K-[A-F]{4}-\d{4}$/);
+  // Equal values get equal replacements, inside and outside of the list.
+  expect(valueAt(example, 'examples.0.input.note')).toBe(sku);
+});
+
 test('a write is recorded only with consent, next to examples that stay as they are', async () => {
   using home = tempHome();
   await using app = await startApp();
