@@ -26,6 +26,7 @@ import { createOidc, type Oidc } from './identity/oidc.ts';
 import { allowedHost, createAddressGuard } from './lib/addresses.ts';
 import { anchorFile, readMarker, refuseLostFile } from './identity/store-marker.ts';
 import { unlockStore } from './identity/unlock.ts';
+import { createCloseStack, type CloseStack } from './lib/close-stack.ts';
 import { SECOND, systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './outbound/outbound.ts';
 import { shareLookups } from './outbound/outbound-names.ts';
@@ -98,92 +99,101 @@ export async function openContext(
   });
   for (const fault of catalog.faults) log.error(fault, 'connector file is faulty, left out');
   refuseLostFile(config, readMarker(config));
-  const store = await openStore(config.database);
+  const opened = createCloseStack();
   try {
-    const { db } = store;
+    const store = opened.use(await openStore(config.database));
     const { keys, hashKey } = await unlockStore(config, { store, clock, log });
-    const { outbound, toReceivers, toIssuers, toStreams } = createOutbounds(config);
-    const { telemetry, metricsPage, closeTelemetry } = await openTelemetry(config, { db, clock, log });
-    const dispatcher = new Dispatcher(
-      { db, store, clock, keys, log, telemetry, intervals },
-      { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners, sweepWrites] },
-    );
-    const audit = createAuditLog({ db, clock, log, hashKey, anchorFile: anchorFile(config, hashKey) });
-    const executions = createExecutionLog({ db, clock, log, keys, hashKey, audit });
-    let listings: Listings | undefined;
-    const expressions = createBoundedExpressions({ program: programs?.expressions });
-    const custom = await openCustomConnectors(
-      { db, config, log, catalog, intervals, mapBounded: expressions.map },
-      programs?.builds,
-    );
-    const base = {
-      config,
-      log,
-      telemetry,
-      clock,
-      store,
-      db,
-      keys,
-      hashKey,
-      catalog,
-      customConnectors: custom.customConnectors,
-      builds: custom.builds,
-      outbound,
-      intervals,
-      throttle: createThrottle(clock),
-      remoteSessions: createRemoteSessions(outbound, toStreams, clock),
-      remoteServers: createRemoteServers(clock),
-      signInClients: createSignInClients(clock),
-      executions,
-      circuits: createCircuits({ db, clock, log, telemetry }),
-      executionSummaries: createExecutionSummaries({ db, clock }),
-      deliverySummaries: createDeliverySummaries({ db, clock }),
-      limits: createLimits(config, telemetry),
-      audit,
-      keyUses: createKeyUses({ db, clock, log, intervals, audit }),
-      liveTopics: createLiveTopics({ db, clock, log, intervals }),
-      readiness: createReadiness({ db, clock, log }),
-      servers: createLiveServers({ db, clock, hashKey, catalog }),
-      issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
-      publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
-      stopping: false,
-      serving: false,
-      dispatcher,
-      operator: createOperator({ db, clock, keys, log, dispatcher }),
-      accountChanges: createAccountChanges({ clock }),
-      credentialMemory: createCredentialMemory({ clock }),
-      sources: createSources(),
-      pollCommits: createPollCommits({ store, dispatcher }),
-      expressions,
-      programs: createPrograms({ program: programs?.programs }),
-      runs: createRuns(),
-      originsOf: async (environment: Environment) => (await readSettings(db, environment)).origins,
-      metricsPage,
-      async toolsOf(live: LiveServer, userId: string | undefined) {
-        const { createListings } = await import('./mcp/tools/tool-listings.ts');
-        listings ??= createListings(base);
-        const { offeredTo } = await import('./mcp/scope/offered.ts');
-        return listings.of(await offeredTo(base, live, userId), userId);
-      },
-      async close() {
-        base.readiness.close();
-        for (const part of [base.liveTopics, custom, base.remoteServers, base.sources]) await part.close();
-        for (const part of [base.runs, base.programs, expressions, dispatcher]) await part.close();
-        for (const part of [executions, base.keyUses, audit, base.remoteSessions]) await part.close();
-        for (const one of [toReceivers, toIssuers, toStreams, outbound]) await one.close();
-        await closeTelemetry();
-        await store.close();
-      },
-    };
-    // The callers read publicUrl of this same object, because it is final only when the server listens.
-    base.remoteSessions.watch((connector, event) => base.remoteServers.noticed(connector, event));
-    base.signInClients.use(base);
-    const known = Object.assign(base, { oidc: oidcOf(config, base, toIssuers) });
-    return Object.assign(known, { callers: createCallers(known) });
+    const known = { config, log, clock, intervals, catalog, store, db: store.db, keys, hashKey };
+    return await createContext(known, { opened, programs });
   } catch (error) {
-    await store.close();
+    await opened.close();
     throw error;
   }
+}
+
+type Known = Pick<
+  OpenContext,
+  'config' | 'log' | 'clock' | 'intervals' | 'catalog' | 'store' | 'db' | 'keys' | 'hashKey'
+>;
+
+/** Creates the parts. Each is closed before those that it needs. */
+async function createContext(
+  known: Known,
+  { opened, programs }: Pick<Options, 'programs'> & { opened: CloseStack },
+): Promise<OpenContext> {
+  const { config, log, clock, intervals, catalog, store, db, keys, hashKey } = known;
+  const { telemetry, metricsPage } = opened.use(await openTelemetry(config, { db, clock, log }));
+  const { outbound, toStreams, toIssuers, toReceivers } = createOutbounds(config, opened);
+  const remoteSessions = opened.use(createRemoteSessions(outbound, toStreams, clock));
+  const audit = opened.use(
+    createAuditLog({ db, clock, log, hashKey, anchorFile: anchorFile(config, hashKey) }),
+  );
+  const keyUses = opened.use(createKeyUses({ db, clock, log, intervals, audit }));
+  const executions = opened.use(createExecutionLog({ db, clock, log, keys, hashKey, audit }));
+  const dispatcher = opened.use(
+    new Dispatcher(
+      { db, store, clock, keys, log, telemetry, intervals },
+      { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners, sweepWrites] },
+    ),
+  );
+  const expressions = opened.use(createBoundedExpressions({ program: programs?.expressions }));
+  const programPool = opened.use(createPrograms({ program: programs?.programs }));
+  const runs = opened.use(createRuns());
+  const sources = opened.use(createSources());
+  const remoteServers = opened.use(createRemoteServers(clock));
+  const { customConnectors, builds } = await openCustomConnectors(
+    { db, config, log, catalog, intervals, mapBounded: expressions.map },
+    { opened, buildProgram: programs?.builds },
+  );
+  let listings: Listings | undefined;
+  const base = {
+    ...known,
+    telemetry,
+    metricsPage,
+    customConnectors,
+    builds,
+    outbound,
+    throttle: createThrottle(clock),
+    remoteSessions,
+    remoteServers,
+    signInClients: createSignInClients(clock),
+    executions,
+    circuits: createCircuits({ db, clock, log, telemetry }),
+    executionSummaries: createExecutionSummaries({ db, clock }),
+    deliverySummaries: createDeliverySummaries({ db, clock }),
+    limits: createLimits(config, telemetry),
+    audit,
+    keyUses,
+    liveTopics: opened.use(createLiveTopics({ db, clock, log, intervals })),
+    readiness: opened.use(createReadiness({ db, clock, log })),
+    servers: createLiveServers({ db, clock, hashKey, catalog }),
+    issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
+    publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
+    stopping: false,
+    serving: false,
+    dispatcher,
+    operator: createOperator({ db, clock, keys, log, dispatcher }),
+    accountChanges: createAccountChanges({ clock }),
+    credentialMemory: createCredentialMemory({ clock }),
+    sources,
+    pollCommits: createPollCommits({ store, dispatcher }),
+    expressions,
+    programs: programPool,
+    runs,
+    originsOf: async (environment: Environment) => (await readSettings(db, environment)).origins,
+    async toolsOf(live: LiveServer, userId: string | undefined) {
+      const { createListings } = await import('./mcp/tools/tool-listings.ts');
+      listings ??= createListings(base);
+      const { offeredTo } = await import('./mcp/scope/offered.ts');
+      return listings.of(await offeredTo(base, live, userId), userId);
+    },
+    close: opened.close,
+  };
+  // The callers read publicUrl of this same object, because it is final only when the server listens.
+  remoteSessions.watch((connector, event) => remoteServers.noticed(connector, event));
+  base.signInClients.use(base);
+  const withOidc = Object.assign(base, { oidc: oidcOf(config, base, toIssuers) });
+  return Object.assign(withOidc, { callers: createCallers(withOidc) });
 }
 
 /** Creates the OpenID Connect provider of the console. Undefined where the configuration has none. */
@@ -209,11 +219,7 @@ function oidcOf(
 async function openTelemetry(
   config: Config,
   context: Pick<OpenContext, 'db' | 'clock' | 'log'>,
-): Promise<
-  Pick<OpenContext, 'telemetry' | 'metricsPage'> & {
-    closeTelemetry(): Promise<void>;
-  }
-> {
+): Promise<Pick<OpenContext, 'telemetry' | 'metricsPage'> & { close(): Promise<void> }> {
   const stored = createStoredValues(context);
   const families = async () => [buildInfo(version()), ...telemetry.families(), ...(await stored.read())];
   const guard = createAddressGuard(config.allowedNetworks, false);
@@ -236,13 +242,14 @@ async function openTelemetry(
       const { renderPrometheus } = await import('./telemetry/prometheus.ts');
       return renderPrometheus(await families());
     },
-    closeTelemetry: async () => otlp?.close(),
+    close: async () => otlp?.close(),
   };
 }
 
 /** Creates the clients for requests to apps, to receivers of webhooks, to issuers of JWTs, and for standing streams. */
 function createOutbounds(
   config: Config,
+  opened: CloseStack,
 ): Record<'outbound' | 'toReceivers' | 'toIssuers' | 'toStreams', Outbound> {
   const options = {
     allowedNetworks: config.allowedNetworks,
@@ -255,12 +262,14 @@ function createOutbounds(
   const addresses = [...config.jwtIssuers.map(({ jwksUrl }) => jwksUrl), config.oidc?.issuer ?? []].flat();
   const issuers = addresses.map(allowedHost);
   return {
-    outbound: createOutbound(options),
+    outbound: opened.use(createOutbound(options)),
     // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an
     // origin.
-    toReceivers: createOutbound({ ...options, connections: RECEIVER_SOCKETS }),
+    toReceivers: opened.use(createOutbound({ ...options, connections: RECEIVER_SOCKETS })),
     // A standing stream holds a socket, and calls to its origin need theirs.
-    toStreams: createOutbound({ ...options, connections: STREAM_SOCKETS }),
-    toIssuers: createOutbound({ ...options, allowedNetworks: [...config.allowedNetworks, ...issuers] }),
+    toStreams: opened.use(createOutbound({ ...options, connections: STREAM_SOCKETS })),
+    toIssuers: opened.use(
+      createOutbound({ ...options, allowedNetworks: [...config.allowedNetworks, ...issuers] }),
+    ),
   };
 }
