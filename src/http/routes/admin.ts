@@ -6,10 +6,11 @@ import { personInWords } from '../../identity/people.ts';
 import { listAudit, type AuditRow } from '../../runtime/audit.ts';
 import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { memoByText } from '../../lib/memo.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { changeSettings, readSettings, settingsSchema } from '../../servers/environment-settings.ts';
-import { storeDocument, type StoredDocument } from '../server/stored-document.ts';
+import { storeDocument } from '../server/stored-document.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, instant, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
@@ -174,8 +175,8 @@ const JWKS_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'public, max-age=300',
 };
-/** The newest key set in the form that is sent. */
-let jwks: { text: string; document: StoredDocument } | undefined;
+/** Key sets in the form that is sent. */
+const jwksDocument = memoByText(4, (text) => storeDocument(text, JWKS_HEADERS));
 
 export const jwksRoute = defineRoute({
   method: 'GET',
@@ -190,8 +191,6 @@ export const jwksRoute = defineRoute({
     schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
   },
   async handler({ context, header }) {
-    const text = JSON.stringify(await publicKeys(context));
-    if (jwks?.text !== text) jwks = { text, document: storeDocument(text, JWKS_HEADERS) };
-    return jwks.document.reply(header);
+    return jwksDocument(JSON.stringify(await publicKeys(context))).reply(header);
   },
 });

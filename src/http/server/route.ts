@@ -161,7 +161,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
 }
 
 /** The properties of a route without its code. */
-export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler' | 'theirs'>;
+export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler' | 'assertOwner'>;
 
 /** A route without its type parameters, for mounting and for the OpenAPI document. */
 export interface Route {
