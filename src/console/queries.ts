@@ -56,27 +56,23 @@ export interface ListPage<T> {
   pagination: { hasMore: boolean; nextCursor?: string; nextOffset?: number };
 }
 
-/** Pages that useAll() reads at most, of 50 entries each. */
-const MOST_PAGES = 40;
-
-/** Reads all pages of a list of the API. */
+/** Reads all pages of a list that stays short, such as the versions of a workflow. Other lists have a pager. */
 export function useAll<T>(path: string, { topics = [], userId, enabled = true }: ReadOptions = {}) {
   return useQuery({
     queryKey: [path, userId ?? null, 'all'],
     queryFn: async ({ signal }) => {
       const all: T[] = [];
       let position = 'offset=0';
-      for (let page = 0; page < MOST_PAGES; page++) {
+      for (;;) {
         const joint = path.includes('?') ? '&' : '?';
         const { data, pagination } = await rest<ListPage<T>>(`${path}${joint}limit=50&${position}`, {
           signal,
           userId,
         });
         all.push(...data);
-        if (!pagination.hasMore) break;
+        if (!pagination.hasMore) return all;
         position = pagination.nextCursor ? `cursor=${pagination.nextCursor}` : `offset=${all.length}`;
       }
-      return all;
     },
     meta: { topics: ['administration', ...topics] },
     enabled,

@@ -15,8 +15,8 @@ export interface ConsoleSeed {
 
 /** Fills an environment as a small company would have it: users, a server, calls, webhooks and workflows. */
 export async function seedConsole(service: Service, receiver: Receiver): Promise<ConsoleSeed> {
-  const userId = await connect(service, 'ada@northwind.example');
-  const brokenUserId = await connect(service, 'bob@northwind.example');
+  const userId = await connectedUser(service, 'ada@northwind.example');
+  const brokenUserId = await connectedUser(service, 'bob@northwind.example');
   await service.context.db
     .updateTable('credentials')
     .set({ state: 'needs_reconnect', reason: 'The app refused the key: it was revoked.' })
@@ -51,7 +51,8 @@ export async function seedConsole(service: Service, receiver: Receiver): Promise
   };
 }
 
-async function connect(service: Service, username: string): Promise<string> {
+/** Creates a user with an account of the sandbox, and returns the user's id. */
+export async function connectedUser(service: Service, username: string): Promise<string> {
   const userId = (await service.call('POST', '/users', { body: { username } })).text('userId');
   await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },

@@ -8,7 +8,7 @@ import {
   violations,
   type ConsoleBrowser,
 } from '../support/console.ts';
-import { seedConsole, type ConsoleSeed } from '../support/console-seed.ts';
+import { connectedUser, seedConsole, type ConsoleSeed } from '../support/console-seed.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -350,6 +350,31 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     await button('Retry').click();
     await agree('Retry');
     await expect.poll(endOf).not.toBe(before);
+  });
+
+  test('Workflows: installations are shown in pages', async () => {
+    const steps = [{ stepId: 'fixed', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } }];
+    const made = await service.call('POST', '/workflows', {
+      body: { name: 'Reminder', definition: { trigger: { type: 'manual' }, steps } },
+    });
+    const workflowId = made.text('workflowId');
+    for (let reader = 1; reader <= 26; reader++) {
+      const userId = await connectedUser(service, `reader-${reader}`);
+      const path = `/workflows/${workflowId}/install?userId=${userId}`;
+      const { status } = await service.call('POST', path, { body: {} });
+      expect([reader, status]).toEqual([reader, 201]);
+    }
+    await go(`/workflows/${workflowId}`);
+    const rows = page.getByRole('table', { name: 'Installations' }).locator('tbody tr');
+    expect(await rows.count()).toBe(25);
+    await page.getByText('Oldest installations').waitFor();
+    await button('Later').click();
+    await page.getByText('Later installations').waitFor();
+    await rows.getByText('reader-26').waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.goBack();
+    await page.getByText('Oldest installations').waitFor();
+    expect(await rows.count()).toBe(25);
   });
 
   test('Workflows: a new version gets a step, and its draft runs for a user', async () => {

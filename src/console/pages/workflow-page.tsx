@@ -8,13 +8,13 @@ import { Difference } from '../parts/difference.tsx';
 import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { Loading, UnpagedList, type Column } from '../parts/records.tsx';
+import { List, Loading, Pager, UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
-import { useFilters } from '../parts/search-params.ts';
+import { useCursor, useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { Id, State, When } from '../parts/values.tsx';
-import { useAll, useRest } from '../queries.ts';
+import { useAll, useRest, type ListPage } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Draft, triggerInWords } from './workflow-list.tsx';
@@ -25,8 +25,6 @@ export function WorkflowPage() {
   const path = `/workflows/${encodeURIComponent(workflowId)}`;
   const found = useRest<WorkflowRecord>(path);
   const mayWrite = useScope('workflows:write');
-  const mayRun = useScope('workflows:run');
-  const installations = useAll<InstallationRecord>(`${path}/installations`);
   const back = (
     <Button
       component={Link}
@@ -71,23 +69,41 @@ export function WorkflowPage() {
       <Section title="Runs">
         <Runs path={`${path}/runs`} />
       </Section>
-      <Section title="Installations" flush>
-        <UnpagedList
-          label="Installations"
-          list={installations}
-          columns={[...INSTALLATIONS, ...(mayRun ? [runColumn(path)] : [])]}
-          keyOf={(row) => row.installationId}
-          empty={
-            <Empty title="Not installed yet">
-              Your application installs it for a user with the user's own configuration, or shows the user a
-              form for it. See{' '}
-              <DocsLink to="workflows#installations">installations in the documentation</DocsLink>.
-            </Empty>
-          }
-        />
-      </Section>
+      <Installations path={path} />
       <Versions path={path} />
     </Page>
+  );
+}
+
+function Installations({ path }: { path: string }) {
+  const mayRun = useScope('workflows:run');
+  const { cursor, next, back } = useCursor('installationsAfter');
+  const list = useRest<ListPage<InstallationRecord>>(`${path}/installations${query({ cursor, limit: 25 })}`);
+  return (
+    <Section title="Installations" flush>
+      <List
+        label="Installations"
+        list={list}
+        columns={[...INSTALLATIONS, ...(mayRun ? [runColumn(path)] : [])]}
+        keyOf={(row) => row.installationId}
+        empty={
+          <Empty title="Not installed yet">
+            Your application installs it for a user with the user's own configuration, or shows the user a
+            form for it. See{' '}
+            <DocsLink to="workflows#installations">installations in the documentation</DocsLink>.
+          </Empty>
+        }
+        pager={
+          <Pager
+            of="installations"
+            oldestFirst
+            back={back}
+            next={next}
+            following={list.data?.pagination.nextCursor}
+          />
+        }
+      />
+    </Section>
   );
 }
 

@@ -25,18 +25,21 @@ export function useFilters<Name extends string>(
   return [Object.fromEntries(entries) as Record<Name, string>, change];
 }
 
-/** Returns the position of a list with cursors. It is in the address, so the browser's Back returns to it. */
-export function useCursor(): {
+/**
+ * Returns the position of a list with cursors. It is in the address, so the browser's Back returns to it. A second list
+ * of a page has a parameter of its own.
+ */
+export function useCursor(parameter = 'after'): {
   cursor: string;
   next: (cursor: string) => void;
   back: (() => void) | undefined;
 } {
   const [params, setParams] = useSearchParams();
-  const trail = params.get('after')?.split('.').filter(Boolean) ?? [];
+  const trail = params.get(parameter)?.split('.').filter(Boolean) ?? [];
   const goTo = (cursors: string[]) => {
     const next = addressParams();
-    if (cursors.length === 0) next.delete('after');
-    else next.set('after', cursors.join('.'));
+    if (cursors.length === 0) next.delete(parameter);
+    else next.set(parameter, cursors.join('.'));
     setParams(next);
   };
   return {
