@@ -13,6 +13,7 @@ const COMMANDS: Record<string, string> = {
   keys: 'npm run proof:keys',
   backup: 'npm run proof:backup',
   console: 'npm run proof:console',
+  nonsense: 'npm run proof:nonsense',
   deploy: 'npm run proof:deploy',
   package: 'npm run proof:package',
   conformance: 'npm run conformance -- client',
