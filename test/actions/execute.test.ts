@@ -67,7 +67,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
       .execute();
   };
 
-  test('returns the value of the third party, called with the credential', async () => {
+  test("an action calls the app with the credential and returns the app's value", async () => {
     expect(await execute({ input: { thingId: 'a/../b' } })).toEqual({ data: { id: 'a/../b' } });
     expect(party.seen[0]?.headers['x-key']).toBe(GOOD_KEY);
   });
@@ -154,14 +154,14 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     [{ offset: -1 }, 'offset'],
     [{ offset: 1e12 }, 'offset'],
     [{ size: 5 }, 'size'],
-  ])('refuses the input %j of a list, naming the field', async (input, field) => {
+  ])('a list action refuses the input %j and names the field', async (input, field) => {
     const error = await execute({ actionId: 'list_offset', input }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'invalid_request' });
     expect(String(error)).toContain(field);
     expect(party.seen).toEqual([]);
   });
 
-  test('refuses input that does not fit the schema, before anything is sent', async () => {
+  test('an action refuses input that does not fit its schema before it sends anything', async () => {
     const bad = execute({
       actionId: 'create_thing',
       input: { count: 'many', label: 'x'.repeat(21), extra: true },
@@ -180,7 +180,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(party.seen).toEqual([]);
   });
 
-  test('names the rule of a forbidden action, and finds no action of an unknown name', async () => {
+  test('a forbidden action is refused with the rule, an unknown one is not found', async () => {
     const server = {
       serverId: 'srv_1',
       decision: decide({ actions: { mode: 'allowlist', allowedActions: ['shop.list_*'] } }),
@@ -220,13 +220,13 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     await expect(execute({ server: users })).rejects.toMatchObject({ details: { rule: 'users.blockedIds' } });
   });
 
-  test('names the connector or action that does not exist', async () => {
+  test('a run of an unknown connector or action is refused with its own code', async () => {
     await expect(execute({ connectorId: 'nope' })).rejects.toMatchObject({ code: 'connector_not_found' });
     await expect(execute({ actionId: 'nope' })).rejects.toMatchObject({ code: 'action_not_found' });
     await expect(execute({ userId: undefined })).rejects.toMatchObject({ code: 'user_id_missing' });
   });
 
-  test('leaves a row with the upstream status, committed before the answer of a write', async () => {
+  test('an action leaves a row with the upstream status, before the answer of a write', async () => {
     const found = async (requestId: string) =>
       bench.db.selectFrom('executions').selectAll().where('request_id', '=', requestId).execute();
     await execute({ actionId: 'create_thing', input: { label: 'new' }, requestId: 'req_write' });

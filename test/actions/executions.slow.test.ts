@@ -61,13 +61,13 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
   const list = (filter: Partial<Parameters<typeof listExecutions>[1]> = {}) =>
     listExecutions(store.db, { environment: 'development', limit: 50, offset: 0, ...filter });
 
-  test('writes any number of executions a moment later', async () => {
+  test('any number of appended executions is written a moment later', async () => {
     for (let i = 0; i < 300; i++) executions.append(execution());
     expect(await count()).toBe(0);
     await expect.poll(count, { interval: BATCH_MS, timeout: 40 * BATCH_MS }).toBe(300);
   });
 
-  test('commits a row and the waiting ones before commit() resolves', async () => {
+  test('a committed execution is stored with the waiting ones before commit() resolves', async () => {
     executions.append(execution());
     await executions.commit(execution());
     expect(await count()).toBe(2);
@@ -75,13 +75,13 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await count()).toBe(42);
   });
 
-  test('is written completely by close()', async () => {
+  test('the record of executions is written completely by close()', async () => {
     for (let i = 0; i < 77; i++) executions.append(execution());
     await executions.close();
     expect(await count()).toBe(77);
   });
 
-  test('holds the caller, the action and the outcome, and nothing else', async () => {
+  test('a recorded execution holds caller, action and outcome, and nothing else', async () => {
     await executions.commit(
       execution({
         outcome: 'denied',
@@ -113,7 +113,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     });
   });
 
-  test('accepts ids in any form', async () => {
+  test('the record of executions accepts ids in any form', async () => {
     await executions.commit(execution({ connectorId: `a\u0000${'b '.repeat(500)}`, actionId: '💥' }));
     const [row] = (await list()).executions;
     expect(row?.connector_id).toBe(`a?${'b '.repeat(49)}`);
@@ -131,7 +131,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await count()).toBe(2);
   });
 
-  test('marks each credential as used once a minute', async () => {
+  test('the record of executions marks each credential as used once a minute', async () => {
     const credentialId = await storeCredential(store, clock.now());
     const lastUsed = async () =>
       (await store.db.selectFrom('credentials').select('last_used_at').executeTakeFirstOrThrow())
@@ -147,7 +147,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await lastUsed()).toBe(first + MINUTE);
   });
 
-  test('is listed newest first, by every filter, and never across environments', async () => {
+  test('executions are listed newest first, by every filter, in one environment only', async () => {
     await executions.commit(execution({ environment: 'production' }));
     for (const [position, changes] of [
       { serverId: 'srv_2' },
@@ -170,7 +170,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await ids({ from: clock.now() - 1000, to: clock.now() })).toEqual(['req_3']);
   });
 
-  test('is paged equally by offset and by cursor, ties included', async () => {
+  test('executions are paged equally by offset and by cursor, ties included', async () => {
     await Promise.all(Array.from({ length: 23 }, () => executions.commit(execution())));
     const all = (await list()).executions.map((row) => row.execution_id);
     const byCursor: string[] = [];
@@ -190,11 +190,11 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     { cursor: 'nonsense' },
     { cursor: 'WzEsMl0', offset: 0 },
     { cursor: 'WzFd', offset: 5 },
-  ])('refuses %j', async (filter) => {
+  ])('a list of executions refuses the filter %j', async (filter) => {
     await expect(list(filter)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('is stored for 90 days', async () => {
+  test('a recorded execution is stored for 90 days', async () => {
     await executions.commit(execution());
     clock.advance(90 * DAY - 1);
     await deleteOldRows(store.db, clock.now());

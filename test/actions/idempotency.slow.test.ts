@@ -59,7 +59,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     return begun;
   };
 
-  test('returns the first answer again, also in another process', async () => {
+  test('a repeated Idempotency-Key returns the first answer, also in another process', async () => {
     expect(await runOnce(here(), call(), succeed)).toEqual({ value: { data: { id: 1 } }, replayed: false });
     expect(await runOnce(there(), call(), succeed)).toEqual({ value: { data: { id: 1 } }, replayed: true });
     expect(runs).toBe(1);
@@ -90,7 +90,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     }
   });
 
-  test('counts per user, connector and action', async () => {
+  test('an Idempotency-Key counts per user, connector and action', async () => {
     await runOnce(here(), call(), succeed);
     for (const scope of [
       ['production', 'usr_1', 'shop', 'create_order'],
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(5);
   });
 
-  test('with another body is a conflict, and the order of members does not matter', async () => {
+  test('an Idempotency-Key with another body is a conflict, in any order of members', async () => {
     await runOnce(here(), call({ body: { a: 1, b: 2 } }), succeed);
     expect((await runOnce(here(), call({ body: { b: 2, a: 1 } }), succeed)).replayed).toBe(true);
     await expect(runOnce(here(), call({ body: { a: 1 } }), succeed)).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     });
   });
 
-  test('is free again after 24 hours', async () => {
+  test('an Idempotency-Key is free again after 24 hours', async () => {
     await runOnce(here(), call(), succeed);
     clock.advance(DAY - 1);
     expect((await runOnce(here(), call(), succeed)).replayed).toBe(true);
@@ -122,7 +122,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(await store.db.selectFrom('idempotency').selectAll().execute()).toEqual([]);
   });
 
-  test('returns a refusal of the third party again', async () => {
+  test('a repeated Idempotency-Key returns a refusal of the app again', async () => {
     const refusal = new GatehouseError('upstream_rejected', 'Shop: no stock', { details: { status: 422 } });
     await expect(runOnce(here(), call(), fail(refusal))).rejects.toThrow('no stock');
     await expect(runOnce(here(), call(), succeed)).rejects.toMatchObject({
@@ -138,12 +138,12 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     new GatehouseError('upstream_rate_limited', 'later'),
     new GatehouseError('credential_invalid', 'refused'),
     new GatehouseError('upstream_failed', 'no such host', { details: { reason: 'dns' } }),
-  ])('does not store a failure without effect: %s', async (error) => {
+  ])('an Idempotency-Key does not store a failure without effect: %s', async (error) => {
     await expect(runOnce(here(), call(), fail(error))).rejects.toBe(error);
     expect((await runOnce(here(), call(), succeed)).replayed).toBe(false);
   });
 
-  test('stores an unknown outcome, unless the call may be repeated', async () => {
+  test('an Idempotency-Key stores an unknown outcome unless the call may be repeated', async () => {
     const unknown = new GatehouseError('upstream_timeout', 'no answer');
     await expect(runOnce(here(), call(), fail(unknown))).rejects.toBe(unknown);
     await expect(runOnce(here(), call(), succeed)).rejects.toMatchObject({ code: 'upstream_timeout' });
@@ -152,7 +152,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect((await runOnce(here(), safe, succeed)).replayed).toBe(false);
   });
 
-  test('reports an unknown outcome after its holder died', async () => {
+  test('an Idempotency-Key reports an unknown outcome after its process died', async () => {
     await die();
     await expect(runOnce(there(), call(), succeed)).rejects.toMatchObject({
       code: 'idempotency_in_progress',
@@ -165,7 +165,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(0);
   });
 
-  test('runs again once after its holder died, if that does no harm', async () => {
+  test('a harmless call runs once more after the process that held its key died', async () => {
     await die();
     clock.advance(30 * SECOND);
     const again = await Promise.allSettled(
@@ -177,7 +177,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(again.filter((one) => one.status === 'fulfilled').length).toBeGreaterThan(0);
   });
 
-  test('gives the third party the same name in every attempt', async () => {
+  test('the app gets the same key of a call in every attempt', async () => {
     const names: string[] = [];
     const failing = async (name: string) => {
       names.push(name);
@@ -188,7 +188,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(new Set(names).size).toBe(1);
   });
 
-  test('stores answers sealed, so that neither a copy nor a moved row can be read', async () => {
+  test('the stored answer of an Idempotency-Key is sealed and bound to its row', async () => {
     await runOnce(here(), call(), async () => ({ data: { email: 'ada@example.com' } }));
     const row = await store.db.selectFrom('idempotency').selectAll().executeTakeFirstOrThrow();
     expect(row.body).not.toContain('ada@');

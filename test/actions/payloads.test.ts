@@ -86,12 +86,12 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     });
   });
 
-  test('with off, nothing is stored of a failed call', async () => {
+  test('payloads set to off store nothing of a failed call', async () => {
     await settings({ payloads: 'off' });
     await expect.poll(async () => (await executed({ note: 5 })).body).not.toHaveProperty('output');
   });
 
-  test('with all, sensitive fields and the secrets of the account are replaced', async () => {
+  test('payloads set to all are stored without sensitive fields and account secrets', async () => {
     await settings({ payloads: 'all' });
     await expect
       .poll(
@@ -127,7 +127,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(input).toMatch(/^\{"note":"é+ \[cut: 65536 of 100011 bytes are stored\]$/);
   });
 
-  test('with errors, only a failed call is stored, with its error', async () => {
+  test('payloads set to errors store only a failed call, with its error', async () => {
     await settings({ payloads: 'errors', payloadDays: 2 });
     await expect.poll(async () => (await executed({ note: 'good' })).body).not.toHaveProperty('input');
     const failed = await executed({ note: 5, pasword: 'hush' });

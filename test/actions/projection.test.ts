@@ -31,7 +31,7 @@ describe('the requested members', () => {
     expect(projectFields(ORDER, paths)).toEqual({ value, unmatched });
   });
 
-  test('are picked from each record of a list, and one match is enough', () => {
+  test('requested fields are picked from each record of a list that has them', () => {
     const list = [ORDER, { id: 2 }, null, 'text'];
     expect(projectFields(list, ['id', 'lines.sku'])).toEqual({
       value: [{ id: 1, lines: [{ sku: 'a' }, { sku: 'b' }] }, { id: 2 }, null],
@@ -39,14 +39,14 @@ describe('the requested members', () => {
     });
   });
 
-  test('have no unmatched paths in an empty value', () => {
+  test('requested fields have no unmatched paths in an empty value', () => {
     expect(projectFields([], ['id'])).toEqual({ value: [], unmatched: [] });
     expect(projectFields(null, ['id'])).toEqual({ value: null, unmatched: [] });
   });
 });
 
 test.each([[[]], [['']], [['a..b']], [['.a']], [['x'.repeat(201)]], [Array.from({ length: 51 }, () => 'a')]])(
-  'refuses %j',
+  'the list of requested fields refuses %j',
   (fields) => {
     expect(fieldsSchema.safeParse(fields).success).toBe(false);
   },

@@ -84,7 +84,7 @@ describe('an action with further reads', () => {
   const labelled = (id: string): SetAnswer => ({ status: 200, body: { label: `thing ${id}` } });
   const paths = () => party.seen.map(({ method, path }) => `${method} ${path}`);
 
-  test('completes each record of a page and keeps its paging', async () => {
+  test('a list action with further reads completes each record and keeps its paging', async () => {
     things(labelled);
     const first = await execute('list_completed', { limit: 10 });
     expect(first.at('data.9')).toEqual({ key: 10, label: 'thing 10' });
@@ -98,7 +98,7 @@ describe('an action with further reads', () => {
     expect(paths().filter((path) => path === 'GET /cursors')).toHaveLength(2);
   });
 
-  test('reads five records at the same time', async () => {
+  test('an action with further reads reads five records at the same time', async () => {
     const held: (() => void)[] = [];
     let answered = 0;
     let most = 0;
@@ -124,7 +124,7 @@ describe('an action with further reads', () => {
     expect(most).toBe(5);
   });
 
-  test('makes no reads where the caller declines them', async () => {
+  test('an action with further reads makes no reads where the caller declines them', async () => {
     expect((await execute('list_completed', { bare: true, limit: 1 })).at('data')).toEqual([{ key: 1 }]);
     expect(paths()).toEqual(['GET /cursors']);
   });
@@ -147,7 +147,7 @@ describe('an action with further reads', () => {
     ]);
   });
 
-  test('counts its reads toward the limit of the connector', async () => {
+  test('further reads of an action count toward the limit of the connector', async () => {
     things(labelled);
     const data = { apiKey: party.otherKey(), origin: party.origin };
     await call('POST', `/users/${userId}/credentials`, { connectorId: 'limited', data });
@@ -161,18 +161,18 @@ describe('an action with further reads', () => {
     expect(paths().filter((one) => one.startsWith('GET /things/'))).toHaveLength(2);
   });
 
-  test('fails as a whole where every read exceeds the limit', async () => {
+  test('an action fails as a whole where every further read exceeds the limit', async () => {
     things(() => ({ status: 429, headers: { 'retry-after': '90' } }));
     const limited = await execute('list_completed', { limit: 3 });
     expect([limited.status, limited.at('code')]).toEqual([429, 'upstream_rate_limited']);
   });
 
-  test('fails as a whole where the credential is dead', async () => {
+  test('an action with further reads fails as a whole where the credential is dead', async () => {
     party.answer = ({ path }) => (path === '/cursors' ? undefined : { status: 401 });
     expect((await execute('list_completed', { limit: 20 })).at('code')).toBe('credential_invalid');
   });
 
-  test('reads nothing that the server does not allow', async () => {
+  test('an action makes no further read that the server does not allow', async () => {
     const server = await call('POST', '/api/servers', {
       name: `s ${userId}`,
       toolMode: 'direct',
@@ -196,7 +196,7 @@ describe('an action with further reads', () => {
     expect(paths()).toEqual(['GET /cursors']);
   });
 
-  test('fills parameters from reads, which the caller cannot give', async () => {
+  test('an action fills parameters from its reads, and callers cannot set them', async () => {
     things(() => ({ status: 200, body: { title: 'Lamp', parts: ['a', 'b'] } }));
     const { answer } = party;
     party.answer = (seen) =>
@@ -216,7 +216,7 @@ describe('an action with further reads', () => {
     expect(given.at('code')).toBe('invalid_request');
   });
 
-  test('sends nothing where a read before it fails', async () => {
+  test('an action sends nothing after a read before it fails', async () => {
     things(() => ({ status: 404 }));
     expect((await execute('answer_thing', { thingId: '7', text: 'Yes' })).at('code')).toBe(
       'upstream_rejected',
@@ -240,7 +240,7 @@ describe('an action with further reads', () => {
       'request: GET /me, before: {reads: {a: {action: get_thing}}, fill: {a: a}}}',
       /probe: must be one call/,
     ],
-  ])('is refused by the check with %s as %s', async (from, to, fault) => {
+  ])('the check of further reads refuses %s as %s', async (from, to, fault) => {
     expect(READS).toContain(from);
     const file = join(folder, 'changed.yaml');
     writeFileSync(file, READS.replace(from, to));
@@ -249,7 +249,7 @@ describe('an action with further reads', () => {
   });
 });
 
-test('reads whose token ends in between share one renewal and begin again', async () => {
+test('reads whose token ends in between share one renewal and start again', async () => {
   await using bench = await openOAuth();
   await bench.connect();
   bench.party.endsAfterLists = 1;

@@ -121,7 +121,7 @@ test('a backup of a newer release is refused in words', async () => {
 });
 
 describe('encrypted', () => {
-  test('by a passphrase, it opens with that passphrase only', async () => {
+  test('a backup encrypted by a passphrase opens with that passphrase only', async () => {
     writeFileSync(at('right'), 'correct horse\n');
     writeFileSync(at('wrong'), 'battery staple\n');
     const made = await runCli(['backup', at('sealed'), '--passphrase-file', at('right')], source.env);
@@ -141,7 +141,7 @@ describe('encrypted', () => {
     expect([right.code, right.left.toSorted()]).toEqual([0, ['gatehouse.db', 'master.key']]);
   });
 
-  test('for a public key, it opens with the private key only', async () => {
+  test('a backup encrypted for a public key opens with the private key only', async () => {
     const [mine, other] = [await generateX25519Identity(), await generateX25519Identity()];
     writeFileSync(at('mine.txt'), `# created by a test\n${mine}\n`);
     writeFileSync(at('other.txt'), `${other}\n`);
@@ -157,7 +157,7 @@ describe('encrypted', () => {
   });
 
   const age = spawnSync('age', ['--version']).status === 0;
-  test.runIf(age)('for a public key, the program age opens it', async () => {
+  test.runIf(age)('the program age opens a backup that is encrypted for a public key', async () => {
     const mine = await generateX25519Identity();
     writeFileSync(at('age.txt'), `${mine}\n`);
     const recipient = await identityToRecipient(mine);

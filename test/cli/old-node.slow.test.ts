@@ -21,7 +21,7 @@ function isOld(path: string): boolean {
 describe.skipIf(OLD === undefined)('started by an older Node.js, gatehouse', () => {
   const node = OLD ?? '';
 
-  test('runs with the Node.js that is installed, and ends with its exit code', async () => {
+  test('gatehouse under an older Node.js runs with the installed one and its exit code', async () => {
     using home = tempHome();
     const env = cliEnv(home.path);
     expect(await runCli(['--version'], env, { node })).toMatchObject({
@@ -34,7 +34,7 @@ describe.skipIf(OLD === undefined)('started by an older Node.js, gatehouse', () 
     expect(failed.code).toBe((await runCli(['doctor'], env)).code);
   });
 
-  test('forwards signals, standard input and standard output', async () => {
+  test('gatehouse under an older Node.js passes on signals, standard input and output', async () => {
     using home = tempHome();
     const env = cliEnv(home.path);
     const service = await startCli(env, ['serve'], { node });

@@ -73,7 +73,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
   const textAt = (value: Json, path: string) => String(valueAt(value, path));
 
   test(
-    'answers MCP: tools, prompts, resources and search',
+    'a service with replaced code answers tools, prompts, resources and search',
     async () => {
       const client = await connectClient(accessUrl);
       const tools = await client.listTools();
@@ -95,7 +95,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
   );
 
   test(
-    'answers every operation that reads without a fault of its own',
+    'a service with replaced code answers every operation that reads',
     async () => {
       const { body } = await call('GET', '/openapi.json');
       const paths = Object.entries(valueAt(body, 'paths') ?? {}).filter(([, item]) => 'get' in item);
@@ -112,7 +112,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
   );
 
   test(
-    'starts the processes of expressions and of imports',
+    'a service with replaced code starts processes of expressions and imports',
     async () => {
       const made = await call('POST', '/workflow-starters/low-stock-message', {});
       const workflowId = textAt(made.body, 'workflowId');
@@ -134,7 +134,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
     2 * PATIENCE_MS,
   );
 
-  test('reads definitions in YAML from REST and from the folder of connectors', async () => {
+  test('a service with replaced code reads YAML from REST and the connectors folder', async () => {
     const definition = notesFile('https://notes.example.com');
     expect((await call('POST', '/api/connectors', { definition })).status).toBe(201);
     const own = join(home.path, 'connectors/memos');
@@ -143,7 +143,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
     await expect.poll(async () => (await call('GET', '/connectors/memos')).status, SOON).toBe(200);
   });
 
-  test('makes and checks tokens of users', async () => {
+  test('a service with replaced code makes and checks tokens of users', async () => {
     const users = await call('GET', '/users');
     const userId = textAt(users.body, 'data.0.userId');
     const token = textAt((await call('GET', `/2023-12/user/${userId}/token`)).body, 'token');
@@ -151,7 +151,7 @@ describe.skipIf(!isBuilt)('a service whose code was replaced', () => {
     expect((await call('GET', '/api/servers?token=false', undefined, asUser)).status).toBe(200);
   });
 
-  test('logs no error, and stops as ever', async () => {
+  test('a service with replaced code logs no error and stops normally', async () => {
     const { code, out } = await service.stop();
     expect(code).toBe(0);
     expect(out.split('\n').filter((line) => /"level":[56]0/.test(line))).toEqual([]);

@@ -132,7 +132,7 @@ test('with NODE_ENV=production a start makes neither sandbox nor demonstration',
 test.runIf(process.platform === 'linux').each<[number, Record<string, string>]>([
   [16, {}],
   [5, { UV_THREADPOOL_SIZE: '5' }],
-])('runs with %i threads when the environment says %o', async (count, env) => {
+])('gatehouse runs with %i threads when the environment says %o', async (count, env) => {
   using home = tempHome({ bare: true });
   await using gatehouse = await startCli(cliEnv(home.path, env));
   const tasks = `/proc/${gatehouse.child.pid}/task`;

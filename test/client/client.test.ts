@@ -148,7 +148,7 @@ describe('webhooks', () => {
     expect(await verifyWebhook(request, { secret: ['whsec_b3RoZXI=', secret] })).toEqual(verified);
   });
 
-  test('after a rotation the old and the new secret verify', async () => {
+  test('a webhook verifies with the old and the new secret after a rotation', async () => {
     const rotated = await client.post('/webhooks/{subscriptionId}/rotate-secret', {
       params: { path: { subscriptionId } },
     });

@@ -69,7 +69,7 @@ describe('the Inspector', () => {
     run(bin('@modelcontextprotocol/inspector/clients/launcher/build/index.js', '--cli', ...args));
 
   test.each(['sandbox', 'everything'])(
-    'finds no fault in the tools of %s (--strict)',
+    'the Inspector finds no fault in the tools of %s (--strict)',
     async (connectorId) => {
       const { accessUrl } = await shop(service, {
         toolMode: 'direct',
@@ -108,7 +108,7 @@ describe('the Inspector', () => {
     expect(valueAt(parseJson(stdout), 'structuredContent.data')).toHaveLength(1);
   });
 
-  test('reaches a server over stdio', async () => {
+  test('the Inspector reaches a server over stdio', async () => {
     const { stdout } = await inspect(
       process.execPath,
       BIN,

@@ -51,7 +51,7 @@ async function connect(all: ConsentApp, site: string): Promise<string> {
 }
 
 describe.each(STORE_KINDS)('a consent for several accounts, on %s', (kind) => {
-  test('waits for the choice, shows names only, and stores the chosen account', async () => {
+  test('a consent for several accounts waits for the choice and stores the chosen one', async () => {
     const all = await start({}, kind);
     const at = await all.open();
     const end = await all.consent(at);
@@ -85,7 +85,7 @@ describe.each(STORE_KINDS)('a consent for several accounts, on %s', (kind) => {
     expect(all.revoked).toEqual([]);
   });
 
-  test('in two tabs that choose at once stores one account', async () => {
+  test('a consent where two tabs choose at the same time stores one account', async () => {
     const all = await start({}, kind);
     const at = await all.begin();
     const answers = await Promise.all(['site-1', 'site-2'].map((site) => all.choose(at, site)));
@@ -95,7 +95,7 @@ describe.each(STORE_KINDS)('a consent for several accounts, on %s', (kind) => {
     expect(all.revoked).toEqual([]);
   });
 
-  test('that is not chosen in time is refused and its tokens are revoked once', async () => {
+  test('a consent without a choice in time is refused and its tokens are revoked once', async () => {
     const all = await start({}, kind);
     const at = await all.begin();
     clock.advance(10 * MINUTE);
@@ -254,7 +254,7 @@ test('a process that is killed after the consent leaves the choice to another on
 });
 
 describe('a reconnection', () => {
-  test('takes the same account without a question', async () => {
+  test('a reconnection takes the same account without a question', async () => {
     const all = await start();
     const credentialId = await connect(all, 'site-2');
     const at = await all.begin(credentialId);
@@ -262,7 +262,7 @@ describe('a reconnection', () => {
     expect((await all.credentials()).at('data.0.account.id')).toBe('site-2');
   });
 
-  test('fails when the consent does not reach the account any more', async () => {
+  test('a reconnection fails when the consent does not reach the account any more', async () => {
     const all = await start();
     const credentialId = await connect(all, 'site-2');
     all.state.sites = [
@@ -285,7 +285,7 @@ test('an imported account is reconnected by its captured id', async () => {
 });
 
 describe('a second account of the same consent', () => {
-  test('shows the first as connected, and choosing it again renews its record', async () => {
+  test('a second consent shows the first account, and choosing it renews its record', async () => {
     const all = await start();
     const first = await connect(all, 'site-1');
     const at = await all.begin();
@@ -302,7 +302,7 @@ describe('a second account of the same consent', () => {
     }
   });
 
-  test('keeps its tokens when the first is deleted, and loses them last', async () => {
+  test('a second account keeps its tokens when the first is deleted, and loses them last', async () => {
     const all = await start();
     const [first, second] = [await connect(all, 'site-1'), await connect(all, 'site-2')];
     const remove = (id: string) => all.app.call('DELETE', `/users/${all.app.userId}/credentials/${id}`);
@@ -312,7 +312,7 @@ describe('a second account of the same consent', () => {
     expect(all.revoked).toHaveLength(1);
   });
 
-  test('that is not chosen costs the first nothing', async () => {
+  test('a second consent without a choice leaves the first account usable', async () => {
     const all = await start();
     await connect(all, 'site-1');
     await all.cancel(await all.begin());

@@ -63,7 +63,7 @@ async function somebody(connectors = ['oauthy']) {
 }
 
 describe('a user who is deleted', () => {
-  test('during the code exchange leaves no account and no tokens at the app', async () => {
+  test('a user deleted during the code exchange leaves no account and no tokens', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const { asked, release } = all.party.hold();
@@ -76,7 +76,7 @@ describe('a user who is deleted', () => {
     expect(all.party.revoked).toHaveLength(1);
   });
 
-  test('during the probe of a key gets an error and no account', async () => {
+  test('a user deleted during the probe of a key gets an error and no account', async () => {
     const ada = await somebody(['keyed']);
     const { asked, release } = all.party.hold();
     const { accessToken } = all.party.issue();
@@ -89,7 +89,7 @@ describe('a user who is deleted', () => {
     expect(await ada.credentials()).toEqual([]);
   });
 
-  test('has the tokens of every account revoked at the apps', async () => {
+  test('a user who is deleted has the tokens of every account revoked at the apps', async () => {
     const ada = await somebody();
     await all.back(ada.browser, { code: 'c2', state: await ada.state() });
     expect(await ada.credentials()).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('a user who is deleted', () => {
 });
 
 describe('a user who is disabled', () => {
-  test('is rejected by link, form, consent and callback', async () => {
+  test('a user who is disabled is rejected by link, form, consent and callback', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const disable = (enabled: boolean) =>
@@ -126,7 +126,7 @@ describe('a user who is disabled', () => {
 });
 
 describe('a consent', () => {
-  test('with a window that is closed during the code exchange connects the account', async () => {
+  test('a consent connects its account when its window closes during the code exchange', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const { asked, release } = all.party.hold();
@@ -141,7 +141,7 @@ describe('a consent', () => {
     await expect.poll(async () => valueAt((await ada.session()).body, 'result.success')).toBe(true);
   });
 
-  test('that ends in an internal fault shows a sentence and logs the fault', async () => {
+  test('a consent that ends in an internal fault shows a sentence and logs the fault', async () => {
     const { context } = all.service;
     const ada = await somebody();
     const state = await ada.state();
@@ -163,7 +163,7 @@ describe('a consent', () => {
     expect(all.service.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
   });
 
-  test('that returns in two tabs at once makes one account and one result', async () => {
+  test('a consent that returns in two tabs at once makes one account and one result', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const ends = await Promise.all([1, 2].map(() => all.back(ada.browser, { code: 'c6', state })));
@@ -172,7 +172,7 @@ describe('a consent', () => {
     expect(all.party.asked).toHaveLength(1);
   });
 
-  test('that was closed before its end stores nothing and revokes its tokens', async () => {
+  test('a consent that was closed before its end stores nothing and revokes its tokens', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const { asked, release } = all.party.hold();

@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describe('a link of an attacker', () => {
-  test('is not bound to a browser by a page of another origin', async () => {
+  test('a connect link is not bound to a browser by a page of another origin', async () => {
     const link = await all.link();
     const path = `${new URL(link).pathname}/open`;
     const planted = await all.service.call('POST', path, {
@@ -31,7 +31,7 @@ describe('a link of an attacker', () => {
     expect((await createBrowser().request(`${link}/open`, {})).status).toBe(200);
   });
 
-  test('is rejected with a cookie that another host or the network could set', async () => {
+  test('a connect link rejects a cookie that another host or the network could set', async () => {
     await using secure = await startService({ env: { GATEHOUSE_PUBLIC_URL: 'https://gate.example.com' } });
     const userId = (await secure.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
     const made = await secure.call('POST', `/users/${userId}/connect-sessions`, { body: {} });
@@ -53,7 +53,7 @@ describe('a link of an attacker', () => {
     expect((await read(`gatehouse=${'x'.repeat(43)}; ${pair}`)).status).toBe(200);
   });
 
-  test('connects no account when another browser opened its consent page', async () => {
+  test('a consent connects no account when another browser opened its page', async () => {
     const { state } = await all.begin();
     const victim = createBrowser();
     const end = await all.back(victim, { code: 'code_of_the_victim', state });
@@ -68,7 +68,7 @@ describe('a link of an attacker', () => {
 });
 
 describe('the JWT of one user', () => {
-  test('cannot touch session, form, consent or credential of another user', async () => {
+  test('a JWT gives no access to sessions, consents or credentials of another user', async () => {
     const { service, userId } = all;
     const eve = (await service.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
     const token = async (user: string) =>
@@ -105,7 +105,7 @@ describe('the JWT of one user', () => {
     expect((await all.call('GET', credential)).at('state')).toBe('active');
   });
 
-  test('begins no consent: only the browser that opened the link can', async () => {
+  test('a JWT begins no consent, which only the browser with the link can', async () => {
     const { service, userId } = all;
     const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const made = await service.call('POST', '/connect/sessions', { bearer, body: { app: 'oauthy' } });
@@ -124,7 +124,7 @@ describe('the secret of an OAuth app', () => {
       body: { clientId: 'app_1', clientSecret: 'gl_secret_of_the_operator', ...more },
     });
 
-  test('is not sent to a host that a person names', async () => {
+  test('the secret of an OAuth app is not sent to a host that a person names', async () => {
     expect((await app()).at('fields')).toEqual({});
     const browser = createBrowser();
     const opened = await browser.request(`${await all.link({ connectors: ['gitlab'] })}/open`, {});
@@ -152,7 +152,7 @@ describe('the secret of an OAuth app', () => {
     );
   });
 
-  test('is not sent to the host of an imported credential on renewal or deletion', async () => {
+  test('an imported credential does not get the secret of the OAuth app to its host', async () => {
     await app();
     const data = {
       ...all.party.issue(),
@@ -184,7 +184,7 @@ describe('the secret of an OAuth app', () => {
     expect(JSON.stringify([all.party.asked, all.party.revoked])).not.toContain('gl_secret_of_the_operator');
   });
 
-  test('is sent where the operator registered it, without a form field for it', async () => {
+  test('the secret of an OAuth app is sent to the registered host, without a form field', async () => {
     const put = await app({ fields: { siteUrl: 'https://git.example.com/' } });
     expect(put.at('fields')).toEqual({ siteUrl: 'https://git.example.com' });
     const browser = createBrowser();

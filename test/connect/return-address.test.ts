@@ -54,7 +54,7 @@ test('a reload after a refusal shows the refusal', async () => {
   expect(session.body).toMatchObject({ status: 'failed', result: { error: 'access_denied' } });
 });
 
-test('returns at the same time connect once and show one result', async () => {
+test('returns to the callback at the same time connect once and show one result', async () => {
   const { browser, state } = await all.begin();
   const ends = await Promise.all([1, 2, 3].map(() => all.back(browser, { code: 'c1', state })));
   expect(new Set(ends.map((end) => end.href)).size).toBe(1);

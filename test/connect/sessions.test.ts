@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('a connect link', () => {
-  test('connects an account by a key, in the browser that opened it, once', async () => {
+  test('a connect link connects an account by a key, in the browser that opened it, once', async () => {
     const link = await newLink({ connectors: ['sandbox'] });
     const browser = newBrowser();
     const opened = await browser.open(link);
@@ -40,7 +40,7 @@ describe('a connect link', () => {
     expect((await newBrowser().open(link)).at('code')).toBe('connect_session_taken');
   });
 
-  test('is bound to the first browser: other browsers and JWTs are rejected', async () => {
+  test('a connect link is bound to the first browser, and other browsers are rejected', async () => {
     const link = await newLink({});
     const browser = newBrowser();
     const sessionId = (await browser.open(link)).text('sessionId');
@@ -60,14 +60,14 @@ describe('a connect link', () => {
     expect((await browser.call('GET', `/connect/sessions/${sessionId}`)).at('status')).toBe('open');
   });
 
-  test('is opened only by the POST of its page, not by a preview', async () => {
+  test('a connect link is opened only by the POST of its page, not by a preview', async () => {
     const link = await newLink({});
     await fetch(link);
     await fetch(link, { method: 'HEAD' });
     expect((await newBrowser().open(link)).status).toBe(200);
   });
 
-  test('ends after fifteen minutes', async () => {
+  test('a connect link ends after fifteen minutes', async () => {
     const link = await newLink({});
     const browser = newBrowser();
     const sessionId = (await browser.open(link)).text('sessionId');
@@ -84,7 +84,7 @@ describe('a connect link', () => {
     jwt = await tokenOf(userId);
   });
 
-  test('stays open after a rejected key, with the reason and faults by field', async () => {
+  test('a connect link stays open after a rejected key and shows faults by field', async () => {
     const browser = newBrowser();
     const path = `/connect/sessions/${(await browser.open(await newLink({}))).text('sessionId')}/credentials`;
     const refused = await browser.call('POST', path, { body: keys('wrong') });
@@ -99,7 +99,7 @@ describe('a connect link', () => {
     expect((await browser.call('POST', path, { body: keys('sandbox_right') })).status).toBe(200);
   });
 
-  test('for chosen apps connects only these', async () => {
+  test('a connect link for chosen apps connects only these apps', async () => {
     const browser = newBrowser();
     const opened = await browser.open(await newLink({ connectors: ['github'] }));
     const asked = await browser.call('POST', `/connect/sessions/${opened.text('sessionId')}/credentials`, {
@@ -108,7 +108,7 @@ describe('a connect link', () => {
     expect([asked.status, asked.at('code')]).toEqual([404, 'connector_not_found']);
   });
 
-  test('is not found after its user is deleted', async () => {
+  test('a connect link is not found after its user is deleted', async () => {
     const gone = (await service.call('POST', '/users', { body: { username: 'gone' } })).text('userId');
     const link = await newLink({}, gone);
     const browser = newBrowser();
@@ -132,7 +132,7 @@ describe('a connect link', () => {
     expect(await credentialCount()).toBe(before + 1);
   });
 
-  test('has no fields for values of the operator', async () => {
+  test('a connect link has no fields for values of the operator', async () => {
     const make = () =>
       service.call('POST', `/users/${userId}/credentials`, {
         headers: { 'x-svc-userid': userId },
@@ -172,7 +172,7 @@ describe('the redirect URI of a link', () => {
     expect([asked.status, asked.at('code')]).toEqual([400, 'redirect_not_allowed']);
   });
 
-  test('must be exactly one of the settings', async () => {
+  test('the redirect URI of a link must be exactly one of the settings', async () => {
     const listed = 'https://app.example.com/done?from=gatehouse';
     const settings = await service.call('PUT', '/api/settings', { body: { redirectUris: [listed] } });
     expect(settings.at('redirectUris.0')).toBe(listed);
@@ -190,7 +190,7 @@ describe('the redirect URI of a link', () => {
     );
   });
 
-  test('may be loopback in development only', async () => {
+  test('the redirect URI of a link may be loopback in development only', async () => {
     const redirectUri = 'http://localhost:5173/done';
     const here = await service.call('POST', `/users/${userId}/connect-sessions`, { body: { redirectUri } });
     expect(here.status).toBe(201);
@@ -205,7 +205,7 @@ describe('the redirect URI of a link', () => {
   });
 
   test.each(['ftp://x.example/', 'https://a@b.example/', 'https://app.example.com/#x', 'nonsense'])(
-    'cannot be set to %s',
+    'the redirect URI of a link cannot be set to %s',
     async (uri) => {
       const asked = await service.call('PUT', '/api/settings', { body: { redirectUris: [uri] } });
       expect(asked.status).toBe(400);
@@ -215,7 +215,7 @@ describe('the redirect URI of a link', () => {
 });
 
 describe('the modal', () => {
-  test('lets the user choose in a category, as the user of the JWT', async () => {
+  test('the modal lets the user choose in a category, as the user of the JWT', async () => {
     const made = await service.call('POST', '/connect/sessions', {
       bearer: jwt,
       body: { category: 'commerce' },
@@ -243,7 +243,7 @@ describe('the modal', () => {
     expect([asked.status, asked.at('code')]).toEqual([status, code]);
   });
 
-  test('is opened only by a JWT', async () => {
+  test('the modal is opened only by a JWT', async () => {
     const asked = await service.call('POST', '/connect/sessions', { body: { app: 'sandbox' } });
     expect([asked.status, asked.at('code')]).toEqual([403, 'forbidden']);
   });
@@ -303,7 +303,7 @@ describe('from pages of other origins', () => {
 });
 
 describe('a call without an account', () => {
-  test('fails with a connect link and succeeds afterwards', async () => {
+  test('a call without an account fails with a connect link and succeeds afterwards', async () => {
     const user = (await service.call('POST', '/users', { body: { username: 'nobody yet' } })).text('userId');
     const run = () =>
       service.call('POST', '/connectors/sandbox/actions/list_customers/execute', {
