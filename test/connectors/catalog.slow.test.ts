@@ -105,7 +105,7 @@ describe('texts of a query language', () => {
     expect(faultOf(list(more))).toMatch(fault);
   });
 
-  test('in quoted parameters need an escape too, of the action or the file', () => {
+  test('a quoted parameter of a query language needs an escape', () => {
     const quoted = GOOD.replace('enum: [open, closed]', 'quote: single');
     expect(faultOf(quoted)).toContain('list_orders.escape: is required with quoted texts');
     expect(faultOf(`${quoted}escape: backslash\n`)).toBe('');
@@ -328,7 +328,7 @@ describe('schemas and expressions that do not compile', () => {
     const definition = build(text).connector('development', 'shop')?.definition;
     return definition ? checkCompiles(definition) : [];
   };
-  test('are found when a file is checked', () => {
+  test('schemas and expressions that do not compile are found when a file is checked', () => {
     expect(compiles(GOOD)).toEqual([]);
     expect(compiles(GOOD.replace('{data: orders,', "{data: orders, map: '{broken',"))).toMatchObject([
       { path: 'actions.list_orders.response.map' },

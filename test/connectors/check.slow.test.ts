@@ -175,7 +175,7 @@ describe('a planted fault is found with its line', () => {
     expect(faults[0]).toMatch(new RegExp(`^${lineIn(text, at)} `));
   });
 
-  test('in the examples too', async () => {
+  test('the check of a connector finds a planted fault in the examples too', async () => {
     const examples = EXAMPLES.replace("output: {account: {id: '1'", "output: {account: {id: '2'");
     expect(await faultsOf(GOOD, { examples })).toEqual([
       expect.stringMatching(/^6 examples\.0 \(get_account\)\.output: should be/),
@@ -184,7 +184,7 @@ describe('a planted fault is found with its line', () => {
     expect(await faultsOf(GOOD, { examples: unknown })).toEqual([expect.stringMatching(/^\d+ examples\.0/)]);
   });
 
-  test('where the probe of an example returns no account', async () => {
+  test('the check of a connector finds a probe example that returns no account', async () => {
     const without = changed(
       "    response: {schema: {type: object, properties: {account: {$ref: '#/schemas/account'}}}}\n",
       '',
@@ -285,7 +285,7 @@ describe('connectors check of a folder of folders', () => {
   cpSync(join(write(bad, { id: 'bad' }), '..'), join(folder, 'bad'), { recursive: true });
   mkdirSync(join(folder, 'notes'));
 
-  test('checks each, names the actions without an example, and gives a score', async () => {
+  test('the check of a folder checks each connector and gives a score', async () => {
     using home = tempHome();
     const { code, out, err } = await runCli(['connectors', 'check', folder], cliEnv(home.path));
     const file = join(folder, 'desk', 'connector.yaml');

@@ -21,7 +21,7 @@ test('the connector of the guide is valid, and its example replays', async () =>
   }
 });
 
-test('its OAuth scheme is valid too', async () => {
+test('the OAuth scheme of the connector guide is valid', async () => {
   const whole = blockWith('id: bookshop').replace(
     /authentication:\n[\s\S]*?\nprobe/,
     `${blockWith('authentication:')}probe`,
@@ -29,7 +29,7 @@ test('its OAuth scheme is valid too', async () => {
   expect((await checked({ 'connector.yaml': whole })).faults).toEqual([]);
 });
 
-test('its model, event source and webhook give what the examples expect', async () => {
+test("the guide's model, event source and webhook give what the examples expect", async () => {
   const hook = (name: string, request: string, parameters: string) =>
     `  ${name}:\n    internal: true\n    description: Hooks.\n    request: ${request}\n    ${parameters}\n`;
   const whole = blockWith('id: bookshop')

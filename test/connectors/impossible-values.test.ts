@@ -52,7 +52,7 @@ describe.each(TYPES.map((type) => ({ name: JSON.stringify(type) ?? 'no type', ty
   'a member of $name',
   ({ type }) => {
     test.each(LISTS.map((values) => ({ list: JSON.stringify(values), values })))(
-      'with the values $list sends no caller in a circle',
+      'the fault rules for the values $list send no caller in a circle',
       ({ values }) => {
         const circles = formsOf(type, values).flatMap((schema) => {
           const check = checkOf(schema);
@@ -78,7 +78,7 @@ describe('a tool of a remote server', () => {
       { tools: [{ name: 'open', inputSchema }], readOn: '2026-11-28' },
     );
 
-  test('gets values of the type of its parameters, at any depth', async () => {
+  test('a remote tool gets values of the type of its parameters, at any depth', async () => {
     const { file, report } = await fileOf({
       type: 'object',
       properties: {
@@ -101,7 +101,7 @@ describe('a tool of a remote server', () => {
     expect(report.changed).toEqual([{ name: 'open', change: expect.stringContaining('type integer now') }]);
   });
 
-  test('accepts every object when a parameter takes no value', async () => {
+  test('a remote tool accepts every object when a parameter takes no value', async () => {
     const { file, report } = await fileOf({
       type: 'object',
       properties: { size: { allOf: [{ type: 'integer' }, { type: 'string' }] } },
@@ -121,7 +121,7 @@ describe('null in a choice of objects', () => {
   const readWith = (branches: object[], who: Json) =>
     forgiven({ type: 'object', properties: { who: { oneOf: branches } } }, { who });
 
-  test('is left out where the alternative that fits does not need it', () => {
+  test('null is left out where the matching alternative of a choice does not need it', () => {
     const { input, corrections } = readWith([contact('email'), contact('phone')], {
       email: 'a@b.example',
       phone: null,
@@ -138,7 +138,7 @@ describe('null in a choice of objects', () => {
       { email: 'a', phone: null },
     ],
     ['no alternative knows the member', [contact('email'), contact('phone')], { email: 'a', fax: null }],
-  ])('stays where %s', (_, branches, who) => {
+  ])('null in a choice of objects stays where %s', (_, branches, who) => {
     expect(readWith(branches, who)).toEqual({ input: { who }, corrections: [] });
   });
 });

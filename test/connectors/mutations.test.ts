@@ -396,7 +396,7 @@ test.each(IN_FILE)('%s', async (...mutation) => {
   expect(faults).toContainEqual(expect.stringMatching(new RegExp(`^connector\\.yaml:${line} `)));
 });
 
-test.each(IN_EXAMPLES)('in an example: %s', async (...mutation) => {
+test.each(IN_EXAMPLES)('a fault in an example is reported with its line: %s', async (...mutation) => {
   const { text, line } = mutated(EXAMPLES, mutation);
   const faults = await faultsOf(GOOD, text);
   expect(faults).toContainEqual(expect.stringMatching(new RegExp(`^examples\\.yaml:${line} `)));

@@ -117,7 +117,7 @@ describe('the comparison with a document finds', () => {
     expect(differences).toEqual(['list_messages: no @odata.next in the answer']);
   });
 
-  test('scopes that do not suffice for an action', () => {
+  test('the comparison with a document finds scopes that do not suffice for an action', () => {
     const differences = found('square', 'list_payments', (_action, file) => {
       file.authentication = file.authentication.map((one) =>
         'scopes' in one ? { ...one, scopes: ['ITEMS_READ'] } : one,
@@ -126,7 +126,7 @@ describe('the comparison with a document finds', () => {
     expect(differences).toContain('list_payments: scopes PAYMENTS_READ');
   });
 
-  test('scopes of an action that do not suffice for it', () => {
+  test('the comparison finds scopes of an action that do not suffice for the action', () => {
     const differences = found('gmail', 'send_message', (action) => {
       action.scopes = ['https://www.googleapis.com/auth/gmail.readonly'];
     });

@@ -102,7 +102,7 @@ describe('the answer of a vendor', () => {
     expect(wanted).toContain(found);
   });
 
-  test('that a connector misreads is found', async () => {
+  test('an error answer of a vendor that a connector misreads is found', async () => {
     const one = ROWS.find(({ connector, means }) => connector === 'xero' && means === 'credential_invalid');
     if (!one) throw new Error('the row is gone');
     expect(await meaningOf(one)).toBe('credential_invalid');
@@ -110,7 +110,7 @@ describe('the answer of a vendor', () => {
     expect(await meaningOf(one, without)).not.toBe('credential_invalid');
   });
 
-  test('is listed for every connector except self-hosted apps', () => {
+  test('an error answer is listed for every connector except self-hosted apps', () => {
     const told = new Set(ROWS.map(({ connector }) => connector));
     const others = readdirSync(FOLDER).filter((id) => !told.has(id));
     expect(others).toEqual(['medusa', 'parse-server', 'sandbox']);

@@ -35,7 +35,7 @@ function facts(doc: Members, method: string, path: string) {
 }
 
 describe('a document gives facts of an operation', () => {
-  test('in OpenAPI, with the largest page from the description', () => {
+  test('an OpenAPI document gives the largest page from the description', () => {
     const schema = {
       type: 'object',
       properties: { items: { type: 'array', items: { properties: { id: {} } } } },
@@ -62,7 +62,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in OpenAPI, where a member is required by all alternatives of a body', () => {
+  test('an OpenAPI document gives a member that all alternatives of a body require', () => {
     const one = { properties: { kind: { enum: ['a'] }, size: {} }, required: ['kind', 'size'] };
     const other = { properties: { kind: { enum: ['b'] } }, required: ['kind'] };
     const post = { requestBody: { content: { 'application/json': { schema: { oneOf: [one, other] } } } } };
@@ -71,7 +71,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in Google discovery', () => {
+  test('a document of Google discovery gives the facts of an operation', () => {
     const doc = fromDiscovery({
       servicePath: 'v1/',
       schemas: {
@@ -107,7 +107,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in Stone, with fields of a parent, defaults and a union', () => {
+  test('a Stone document gives fields of a parent, defaults and a union', () => {
     const doc = fromStone([
       [
         'namespace files',
@@ -151,7 +151,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in CSDL, with members of a base type and an action', () => {
+  test('a CSDL document gives members of a base type and an action', () => {
     const doc = fromCsdl(
       `<EntityType Name="thing"><Property Name="id" Type="Edm.String" /></EntityType>
       <EntityType Name="user" BaseType="graph.thing"><NavigationProperty Name="things" Type="Collection(graph.thing)" /></EntityType>
@@ -165,7 +165,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in XML Schema, below the answer to a query', () => {
+  test('an XML Schema document gives the members below the answer to a query', () => {
     const type =
       '<xs:complexType name="Bill"><xs:sequence><xs:element name="Id" type="xs:string"/><xs:element name="item" type="Ref"/></xs:sequence></xs:complexType>';
     const ref =
@@ -177,7 +177,7 @@ describe('a document gives facts of an operation', () => {
     expect(facts(doc, 'get', '/query').answer?.of).toHaveProperty('QueryResponse');
   });
 
-  test('in Markdown, without read-only members of a body', () => {
+  test('a Markdown document gives no read-only members of a body', () => {
     const doc = fromMarkdown([
       [
         '## Thing properties ##',
@@ -203,7 +203,7 @@ describe('a document gives facts of an operation', () => {
     });
   });
 
-  test('in GraphQL, as the part of a schema that documents use', () => {
+  test('a GraphQL schema is reduced to the part that documents use', () => {
     const schema = buildSchema(`
       "Says much." type Query { thing(id: ID!, old: Int): Thing other: Int }
       type Thing { id: ID! size: Size! secret: String }

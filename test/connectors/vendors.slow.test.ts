@@ -81,12 +81,12 @@ function enumIn(parameter: Parameter): unknown[] {
 }
 
 describe('a value of a write that sounds destructive', () => {
-  test('has an effect of its own, or a reason for having none', () => {
+  test('a write value that sounds destructive has its own effect or a reason for none', () => {
     const found = SHIPPED.map(read).flatMap(soundingOf);
     expect(found.sort()).toEqual(Object.keys(ledger.harmless).sort());
   });
 
-  test('is found where its effect is left out', () => {
+  test('a write value that sounds destructive is found where its effect is left out', () => {
     const planted = read('xero');
     const action = planted.actions['update_invoice'];
     if (!action) throw new Error('the action is gone');
@@ -144,11 +144,11 @@ function openIds(definition: ConnectorFile): string[] {
 }
 
 describe('a required id', () => {
-  test('is returned by an action of its connector, or names its source', () => {
+  test('a required id is returned by an action of its connector, or names its source', () => {
     expect(SHIPPED.map(read).flatMap(openIds).sort()).toEqual(Object.keys(ledger.open).sort());
   });
 
-  test('that no action returns is found', () => {
+  test('a required id that no action returns is found', () => {
     const planted = read('stripe');
     const action = Object.values(planted.actions).find(({ request }) => request.startsWith('POST'));
     if (!action) throw new Error('the action is gone');
@@ -174,7 +174,7 @@ describe('the version of an API', () => {
     return months(newer) - months(older);
   };
 
-  test('that a connector sends is in the ledger, and not too far behind the newest', () => {
+  test('the API version that a connector sends is in the ledger and recent enough', () => {
     const sent = SHIPPED.map(read).flatMap(versionsIn);
     const old = sent.filter((one) => {
       const [id = '', version = ''] = one.split(' ');
@@ -185,7 +185,7 @@ describe('the version of an API', () => {
     expect(old).toEqual([]);
   });
 
-  test('is found when it is six years old', () => {
+  test('the version of an API is found when it is six years old', () => {
     expect(monthsBetween('2020-08-27', '2026-07-29')).toBeGreaterThan(24);
     const planted = read('stripe');
     planted.headers['Stripe-Version'] = '2020-08-27';

@@ -9,18 +9,18 @@ const lines = (count: number, line: (at: number) => string) =>
 const read = (text: string) => parseYaml(text, 'app.yaml');
 
 describe('a YAML text', () => {
-  test('with 80,000 members is read', () => {
+  test('a YAML text with 80,000 members is read', () => {
     const { value } = Object(read(lines(80_000, (at) => `k${at}: 1`)));
     expect(Object.keys(value)).toHaveLength(80_000);
   });
 
-  test('that repeats a member is refused with its line, also in an inner mapping', () => {
+  test('a YAML text that repeats a member in any mapping is refused with its line', () => {
     expect(read('a: 1\nb:\n  c: 1\n  "c": 2\n')).toMatchObject({
       faults: [{ line: 4, rule: expect.stringContaining('repeats a member of the same mapping') }],
     });
   });
 
-  test('may merge several anchors into one mapping', () => {
+  test('a YAML text may merge several anchors into one mapping', () => {
     const { value } = Object(read('a: &a {x: 1}\nb: &b {y: 2}\nc:\n  <<: *a\n  <<: *b\n'));
     expect(value.c).toEqual({ x: 1, y: 2 });
   });
@@ -39,7 +39,7 @@ describe('a YAML text', () => {
       /merge keys|alias/,
     ],
     ['brackets a hundred thousand deep', `a: ${'['.repeat(100_000)}`, /deep/],
-  ])('with %s is refused', (_, text, rule) => {
+  ])('a YAML text with %s is refused', (_, text, rule) => {
     expect(read(text)).toMatchObject({ faults: [{ rule: expect.stringMatching(rule) }] });
   });
 });

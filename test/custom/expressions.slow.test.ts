@@ -105,7 +105,7 @@ describe('an expression of a custom connector that never ends or takes all memor
     ['bodyMap', 'body', [400, 'invalid_request']],
     ['after.give', 'give', [502, 'upstream_failed']],
   ])(
-    'in %s ends its own call, and another call is answered',
+    'a hostile expression in %s ends its own call, and another call is answered',
     async (_place, name, refusal) => {
       const hostile = [execute(`${name}_endless`), execute(`${name}_hungry`)];
       expect((await execute('good_map')).at('data')).toEqual({ name: '/THINGS', isThing: true });
@@ -120,15 +120,15 @@ describe('an expression of a custom connector that never ends or takes all memor
 });
 
 describe('a good expression of a custom connector', () => {
-  test('gives the body of a request', async () => {
+  test('a good expression gives the body of a request', async () => {
     expect((await execute('good_body', { names: ['a', 'b'] })).at('data')).toBe('a+b');
   });
 
-  test('gives the result of steps', async () => {
+  test('a good expression gives the result of steps', async () => {
     expect((await execute('good_give')).at('data')).toEqual({ both: '/THINGS!', count: 3 });
   });
 
-  test('gives the records of a page that is larger than one evaluation', async () => {
+  test('a good expression gives the records of a page larger than one evaluation', async () => {
     const page = await execute('list_things', { limit: 3 });
     expect(page.at('data')).toEqual([{ id: '0' }, { id: '1' }, { id: '2' }]);
   });

@@ -28,7 +28,7 @@ actions:
       media: {type: array, items: {type: string}, as: MediaUrl, style: repeat}
 `;
 
-  test('its lists follow relative addresses, and its forms repeat lists', async () => {
+  test('lists of a Twilio-like app follow relative addresses, and its forms repeat lists', async () => {
     app = await startFileApp(FILE);
     app.answer = ({ method, path, query, headers }) => {
       const authorized = headers.authorization === `Basic ${btoa('AC0000000f:secret-token')}`;

@@ -183,7 +183,7 @@ actions:
     return () => as('/connectors/app/actions/get_thing/execute', { input: {} });
   }
 
-  test('counts the calls of two users, next to the limit of each', async () => {
+  test('a limit of an OAuth app counts the calls of two users, next to their own limits', async () => {
     const clock = manualClock();
     app = await startFileApp(SHARED, { clock });
     await app.connect({ accessToken: 'token-of-ada' }, 'oauth2');
@@ -205,7 +205,7 @@ actions:
     expect(app.seen).toHaveLength(6);
   });
 
-  test('bounds the calls at the same time, next to the limit of each user', async () => {
+  test('a limit of an OAuth app bounds concurrent calls, next to the limit of each user', async () => {
     app = await startFileApp(
       SHARED.replace('requests: 3, perSeconds: 60', 'requests: 90, perSeconds: 60, concurrency: 2').replace(
         'requests: 2, perSeconds: 60',

@@ -41,7 +41,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
   const code = (result: object) =>
     'structuredContent' in result ? Object(Object(result.structuredContent).error).code : undefined;
 
-  test('goes below the base address with the credential', async () => {
+  test('the raw call of a connector goes below the base address with the credential', async () => {
     const answer = await request({
       method: 'POST',
       path: '/notes/a%2Fb',
@@ -61,7 +61,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     expect(JSON.parse(sent?.body ?? '')).toEqual({ title: 'Hi' });
   });
 
-  test('cannot leave the base address', async () => {
+  test('the raw call of a connector cannot leave the base address', async () => {
     const paths = [
       'notes',
       'https://evil.example/x',
@@ -91,7 +91,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     expect(app.seen).toEqual([]);
   });
 
-  test('takes no header of a credential or host, and no other method', async () => {
+  test('the raw call takes no header of a credential or host, and no other method', async () => {
     const names = ['Authorization', 'X-Key', 'Host', 'Cookie', 'X-Forwarded-Host', 'X-HTTP-Method-Override'];
     for (const name of names) {
       const refused = await request({ ...GET, headers: { [name]: 'x' } });
@@ -110,7 +110,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     expect(app.seen).toEqual([]);
   });
 
-  test('blanks the credential in answers, and reports errors of the app', async () => {
+  test('the raw call blanks the credential in answers and reports errors of the app', async () => {
     app.answer = () => ({ body: { echo: CANARY } });
     expect(JSON.stringify((await request(GET)).body)).not.toContain(CANARY);
     app.answer = () => ({ status: 404, body: { message: 'No such note' } });
@@ -118,7 +118,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     expect([missing.status, missing.at('code')]).toEqual([422, 'upstream_rejected']);
   });
 
-  test('is reachable over MCP only where an allowlist names it exactly', async () => {
+  test('the raw call is reachable over MCP only where an allowlist names it exactly', async () => {
     for (const restrictions of [
       undefined,
       { actions: { mode: 'allowlist', allowedActions: ['app.*'] } },
@@ -150,7 +150,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     await client.close();
   });
 
-  test('has the effect of its method, and a POST is destructive', async () => {
+  test('the raw call has the effect of its method, and a POST is destructive', async () => {
     const allowed = { actions: { mode: 'allowlist', allowedActions: ['app.request'] } };
     const reads = await server({ ...allowed, effects: { allowed: ['read', 'write'] } });
     const call = (client: Client, method: string) =>
@@ -166,7 +166,7 @@ describe.each(STORE_KINDS)('the raw call of a connector on %s', (kind) => {
     await asks.close();
   });
 
-  test('is recorded as an execution of its connector', async () => {
+  test('the raw call of a connector is recorded as an execution of its connector', async () => {
     await request({ method: 'DELETE', path: '/notes/1' });
     const listed = await app.service.call('GET', '/api/executions?connectorId=app&actionId=request&limit=1');
     expect(listed.at('data.0')).toMatchObject({ actionId: 'request', outcome: 'succeeded' });

@@ -41,7 +41,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
   const step = (input: object) => ({ stepId: 'raw', connectorId: 'app', actionId: 'request', input });
   const allowed = { actions: { mode: 'allowlist', allowedActions: ['app.request'] } };
 
-  test('is listed last and marked, for keys that may run actions', async () => {
+  test('the raw call is listed last and marked, for keys that may run actions', async () => {
     const listed = await app.call('GET', '/connectors/app/actions');
     expect(listed.at('data')).toMatchObject([
       { actionId: 'list_notes' },
@@ -60,7 +60,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
     expect(seen.at('data.1')).toBe(undefined);
   });
 
-  test('is a step of a workflow, with its method and expressions', async () => {
+  test('the raw call is a step of a workflow, with its method and expressions', async () => {
     const made = await define([
       step({ method: 'PUT', path: "='/notes/' & trigger.input.id", body: { title: '=trigger.input.title' } }),
     ]);
@@ -85,7 +85,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
     expect(app.seen).toHaveLength(1);
   });
 
-  test('is checked when its workflow is saved', async () => {
+  test('the raw call is checked when its workflow is saved', async () => {
     for (const [input, field] of [
       [{ path: '/notes' }, 'method'],
       [{ method: '=trigger.input.method', path: '/notes' }, 'method'],
@@ -106,7 +106,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
     }
   });
 
-  test('in a workflow obeys the exact name and the effect of its method', async () => {
+  test('the raw call in a workflow obeys the exact name and the effect of its method', async () => {
     const idOf = async (method: string) => {
       const workflowId = (await define([step({ method, path: '/notes/1' })])).text('workflowId');
       await app.call('POST', `/workflows/${workflowId}/install?userId=${app.userId}`, {});
@@ -134,7 +134,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
     for (const { client } of [all, patterns, readOnly]) await client.close();
   });
 
-  test('gives a binary answer as a file of its user, and text as text', async () => {
+  test('the raw call gives a binary answer as a file of its user, and text as text', async () => {
     const content = randomBytes(300_000);
     app.answer = () => ({ headers: { 'content-type': 'image/png' }, body: content });
     const { body } = await app.execute('request', READ);
@@ -160,7 +160,7 @@ describe.each(STORE_KINDS)('the raw call on %s', (kind) => {
     expect((await app.execute('request', READ)).at('code')).toBe('upstream_too_large');
   });
 
-  test('on a server of a user needs its exact name in the rules of the environment too', async () => {
+  test("a user's server allows the raw call only with its exact name in the environment", async () => {
     const jwt = (await app.call('GET', `/2023-12/user/${app.userId}/token`)).text('token');
     const made = await serverOf(allowed, jwt);
     const client = await connectClient(made.text('accessUrl'));

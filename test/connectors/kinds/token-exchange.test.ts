@@ -113,7 +113,7 @@ describe('a service account', () => {
   }
   const keys = { clientEmail: 'robot@app.example.com', privateKey };
 
-  test('its key is exchanged for a token, which is used until shortly before it expires', async () => {
+  test('a service account exchanges its key again shortly before its token expires', async () => {
     const { app, clock, state } = await start();
     const made = await app.connect(keys);
     expect([made.status, made.at('type'), made.at('account.id')]).toEqual([201, 'token_exchange', 'ada']);

@@ -106,7 +106,7 @@ describe.each(STORE_KINDS)('uploads in several calls on %s', (kind) => {
     ]);
   });
 
-  test('parts go to one address each, and their tags complete the upload', async () => {
+  test('parts of an upload go to one address each, and their tags complete it', async () => {
     const content = randomBytes(250_000);
     const fileId = await app.upload(content);
     const partSize = 100_000;

@@ -75,7 +75,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
       .map((part) => part.split('\r\n\r\n').map((text) => text.replace(/^\r\n|\r\n$/g, '')));
   };
 
-  test('gets a stored file as the whole body, with its media type and size', async () => {
+  test('an app gets a stored file as the whole body, with its media type and size', async () => {
     const content = randomBytes(1024 * 1024 + 5);
     const fileId = await app.upload(content, { type: 'application/pdf' });
     expect((await app.execute('put_asset', { name: 'plan.pdf', content: { fileId } })).status).toBe(200);
@@ -89,7 +89,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     expect(app.seen[1]?.headers['content-type']).toBe('image/png');
   });
 
-  test('gets a small file of the input itself, and larger ones are refused', async () => {
+  test('an app gets a small file of the input itself, and larger ones are refused', async () => {
     const base64 = Buffer.from([0, 255, 10]).toString('base64');
     await app.execute('put_asset', { name: 'x', content: { base64, mediaType: 'image/gif' } });
     expect([app.seen[0]?.headers['content-type'], app.seen[0]?.raw]).toEqual([
@@ -104,7 +104,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     expect(app.seen).toHaveLength(1);
   });
 
-  test('gets text parts, parts of JSON and files in one multipart body', async () => {
+  test('an app gets text parts, parts of JSON and files in one multipart body', async () => {
     const cover = await app.upload(Buffer.from([1, 2, 3]), { name: 'Über "uns".png', type: 'image/png' });
     const second = await app.upload('b', { name: 'b.txt', type: 'text/plain' });
     const result = await app.execute('create_post', {
@@ -129,7 +129,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     ]);
   });
 
-  test('gets a file after its metadata in a related body, and as base64 in JSON', async () => {
+  test('an app gets a file after its metadata in a related body, and as base64 in JSON', async () => {
     const content = randomBytes(700 * 1024 + 1);
     const fileId = await app.upload(content, { type: 'image/webp' });
     await app.execute('create_document', { title: 'Plan', file: { fileId } });
@@ -144,7 +144,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     });
   });
 
-  test('gets the whole file again when the call is repeated', async () => {
+  test('an app gets the whole file again when the call is repeated', async () => {
     const content = randomBytes(600 * 1024);
     const fileId = await app.upload(content);
     const statuses = [503, 200];
@@ -153,7 +153,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     expect(app.seen.map(({ raw }) => raw.equals(content))).toEqual([true, true]);
   });
 
-  test('gives binary answers as files of the user, and texts as they are', async () => {
+  test("an app's binary answers are files of the user, and texts stay texts", async () => {
     const content = Buffer.concat([randomBytes(400 * 1024), Buffer.from(CANARY), randomBytes(64)]);
     app.answer = () => ({ body: content, headers: { 'content-type': 'image/png' } });
     const binary = await app.execute('get_asset', { name: 'a.png' });
@@ -182,7 +182,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     expect(await app.service.context.db.selectFrom('files').selectAll().execute()).toEqual(before);
   });
 
-  test('refuses files that are not there, of other users, and inputs that are no file', async () => {
+  test('an action refuses missing files, files of other users and inputs without a file', async () => {
     const other = await app.service.call('POST', '/users', { body: { username: `bob ${Math.random()}` } });
     const sent = await app.service.call('POST', `/files?userId=${other.text('userId')}`, { rawBody: 'x' });
     for (const fileId of [sent.text('fileId'), 'file_0000000000000000000000']) {
@@ -198,7 +198,7 @@ describe.each(STORE_KINDS)('an app of files on %s', (kind) => {
     expect(app.seen).toHaveLength(0);
   });
 
-  test('takes and gives files over MCP', async () => {
+  test('an action takes and gives files over MCP', async () => {
     const server = await app.service.call('POST', '/api/servers', {
       headers: { 'x-svc-userid': app.userId },
       body: { name: `files ${Math.random()}`, toolMode: 'direct' },

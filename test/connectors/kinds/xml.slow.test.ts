@@ -108,7 +108,7 @@ test('names and characters that XML does not have are refused and not sent', asy
   expect(app.seen).toEqual([]);
 });
 
-test('faults have their meaning, whatever their status', async () => {
+test('SOAP faults have their meaning, whatever their status', async () => {
   const fault = (code: string, text: string) =>
     envelope(`<soap:Fault><faultcode>${code}</faultcode><faultstring>${text}</faultstring></soap:Fault>`);
   app.answer = () => xml(fault('soap:Client', 'No such customer'), 500);
