@@ -57,7 +57,7 @@ const run = (credentialId?: string) =>
   });
 
 describe('the metadata of a connector', () => {
-  test('returns the fields of a credential as JSON Schema, with writeOnly secrets', () => {
+  test('the metadata of a connector has the fields of a credential as JSON Schema', () => {
     const shop = bench.catalog.connector('development', 'shop');
     expect(shop && authenticationMetadata(shop)).toEqual([
       {
@@ -89,7 +89,7 @@ describe('the metadata of a connector', () => {
 });
 
 describe('creating a credential', () => {
-  test('probes the key, then stores it sealed with its account', async () => {
+  test('a new credential is probed, then stored sealed with its account', async () => {
     const made = await create();
     expect(party.seen.map((one) => one.path)).toEqual(['/me']);
     expect(describeCredential(made)).toEqual({
@@ -109,7 +109,7 @@ describe('creating a credential', () => {
     expect(JSON.stringify(await rows())).not.toContain(GOOD_KEY);
   });
 
-  test('is not stored when the third party rejects the key', async () => {
+  test('a new credential is not stored when the third party rejects the key', async () => {
     await expect(
       create({ data: { apiKey: 'wrong_key_123456', origin: party.origin } }),
     ).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe('creating a credential', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test('lists every fault by field, before anything is sent', async () => {
+  test('a new credential with faults lists each by field before anything is sent', async () => {
     const faultsOf = async (data: NewCredential['data']) => {
       const error: unknown = await create({ data }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: 'invalid_request' });
@@ -151,7 +151,7 @@ describe('creating a credential', () => {
     expect(party.seen).toEqual([]);
   });
 
-  test('refuses an unknown connector and an unknown type', async () => {
+  test('a new credential of an unknown connector or type is refused', async () => {
     await expect(create({ connectorId: 'nope' })).rejects.toMatchObject({ code: 'connector_not_found' });
     await expect(create({ type: 'oauth2' })).rejects.toMatchObject({
       code: 'invalid_request',
@@ -159,7 +159,7 @@ describe('creating a credential', () => {
     });
   });
 
-  test('stores only the variables of a connector without authentication', async () => {
+  test('a credential without authentication stores only the variables of a connector', async () => {
     const made = await create({ connectorId: 'open', data: { origin: `${party.origin}/` } });
     expect(made).toMatchObject({ type: 'none', name: 'Open', state: 'active' });
     const result = await executeAction(bench, {
@@ -176,7 +176,7 @@ describe('creating a credential', () => {
 });
 
 describe('a credential', () => {
-  test('belongs to one user and one environment', async () => {
+  test('a credential belongs to one user and one environment', async () => {
     const { credentialId } = await create();
     const other = await createUser(bench, { environment: 'development', username: 'bob' });
     for (const foreign of [
@@ -197,7 +197,7 @@ describe('a credential', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('is listed page by page, oldest first', async () => {
+  test('credentials are listed page by page, oldest first', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
       bench.clock.advance(1000);
@@ -213,7 +213,7 @@ describe('a credential', () => {
     });
   });
 
-  test('rejected in a call needs to be reconnected and is not used again', async () => {
+  test('a credential rejected in a call needs to be reconnected and is not used again', async () => {
     const { credentialId } = await create();
     await run();
     party.keys.clear();
@@ -229,7 +229,7 @@ describe('a credential', () => {
     expect(party.seen).toHaveLength(sent);
   });
 
-  test('stays active through outages and rejected input', async () => {
+  test('a credential stays active through outages and rejected input', async () => {
     await create();
     for (const status of [400, 403, 404, 422, 429, 500, 503]) {
       party.answer = ({ path }) => (path === '/me' ? undefined : { status });
@@ -238,7 +238,7 @@ describe('a credential', () => {
     expect((await rows())[0]?.state).toBe('active');
   });
 
-  test('stays active when its key was replaced during a call with the old key', async () => {
+  test('a credential stays active when its key was replaced during a call', async () => {
     const { credentialId } = await create();
     party.keys.add('key_of_the_new_age');
     const released = Promise.withResolvers<void>();
@@ -255,7 +255,7 @@ describe('a credential', () => {
     expect((await rows())[0]?.state).toBe('active');
   });
 
-  test('is activated or ended by a check', async () => {
+  test('a credential is activated or ended by a check', async () => {
     const { credentialId } = await create();
     party.keys.clear();
     expect(await checkCredential(bench, key(credentialId))).toMatchObject({
@@ -275,7 +275,7 @@ describe('a credential', () => {
     await run();
   });
 
-  test('keeps its id and its other fields when its key is replaced', async () => {
+  test('a credential keeps its id and its other fields when its key is replaced', async () => {
     const { credentialId } = await create();
     party.keys.add('key_number_two');
     party.keys.delete(GOOD_KEY);
@@ -293,7 +293,7 @@ describe('a credential', () => {
     expect(party.seen.at(-1)?.headers['x-key']).toBe('key_number_two');
   });
 
-  test('is not found after its deletion', async () => {
+  test('a credential is not found after its deletion', async () => {
     const { credentialId } = await create();
     await run();
     await deleteCredential(bench, key(credentialId));
@@ -301,7 +301,7 @@ describe('a credential', () => {
     await expect(run(credentialId)).rejects.toMatchObject({ code: 'credential_not_found' });
   });
 
-  test('does not open in another row, for another user, or altered', async () => {
+  test('a credential does not open in another row, for another user, or altered', async () => {
     const first = await create();
     const second = await create({ data: another() });
     const shop = bench.catalog.connector('development', 'shop');
@@ -320,7 +320,7 @@ describe('a credential', () => {
 });
 
 describe('the credential of a call', () => {
-  test('is the only active one, or must be named', async () => {
+  test('a call uses the only active credential, or must name one', async () => {
     await expect(run()).rejects.toMatchObject({
       code: 'credential_required',
       details: { connectorId: 'shop' },
@@ -341,7 +341,7 @@ describe('the credential of a call', () => {
     await run(second.credentialId);
   });
 
-  test('follows the header for its own connector, and ignores it for others', async () => {
+  test('the credential header chooses an account only for its own connector', async () => {
     const shop = await create();
     await create({ data: another() });
     const open = await create({ connectorId: 'open', data: { origin: party.origin } });

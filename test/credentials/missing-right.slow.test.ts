@@ -67,22 +67,25 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     ({ method }: Seen) =>
       method === 'GET' ? undefined : { status, body: { message: 'no write permissions' } };
 
-  test.each([401, 403])('with %i of a working account is a missing permission', async (status) => {
-    party.answer = readOnly(status);
-    const refused = await execute('create_thing', { label: 'x' });
-    expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
-    expect(refused.at('details')).toMatchObject({
-      status,
-      reason: 'permission',
-      message: 'no write permissions',
-      credentialId,
-    });
-    expect(probes()).toBe(1);
-    expect(await stateOf()).toBe('active');
-    expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
-  });
+  test.each([401, 403])(
+    'a rejected call with %i of a working account is a missing permission',
+    async (status) => {
+      party.answer = readOnly(status);
+      const refused = await execute('create_thing', { label: 'x' });
+      expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
+      expect(refused.at('details')).toMatchObject({
+        status,
+        reason: 'permission',
+        message: 'no write permissions',
+        credentialId,
+      });
+      expect(probes()).toBe(1);
+      expect(await stateOf()).toBe('active');
+      expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
+    },
+  );
 
-  test.each([401, 403])('with %i of a dead account ends its credential', async (status) => {
+  test.each([401, 403])('a rejected call with %i of a dead account ends its credential', async (status) => {
     party.answer = () => ({ status, body: { message: 'gone' } });
     const refused = await execute('create_thing', { label: 'x' });
     expect([refused.status, refused.at('code')]).toEqual([409, 'credential_invalid']);
@@ -93,7 +96,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     expect(party.seen.length).toBe(sent);
   });
 
-  test('changes nothing while the app does not answer the probe', async () => {
+  test('a rejected call changes nothing while the app does not answer the probe', async () => {
     party.answer = ({ method, path }) =>
       method === 'POST' ? { status: 401 } : path === '/me' ? { status: 500 } : undefined;
     const refused = await execute('create_thing', { label: 'x' });
@@ -103,7 +106,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
   });
 
-  test('shares one probe with others for half a minute', async () => {
+  test('rejected calls share one probe for half a minute', async () => {
     const refused = Promise.withResolvers<void>();
     party.answer = ({ method, path }) =>
       method === 'POST'
@@ -124,7 +127,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     expect(await stateOf()).toBe('needs_reconnect');
   });
 
-  test('runs again under its Idempotency-Key after the permission is given', async () => {
+  test('a rejected call runs again under its key after the permission is given', async () => {
     const key = { 'idempotency-key': `k ${Math.random()}` };
     party.answer = readOnly(401);
     expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(422);
@@ -132,7 +135,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(200);
   });
 
-  test('reports the missing permission to the model apart from the app text', async () => {
+  test('a rejected call reports the missing permission apart from the app text', async () => {
     party.answer = readOnly(401);
     const server = await call('POST', '/api/servers', { name: `s ${userId}`, toolMode: 'direct' });
     const answer = await rpc(server.text('accessUrl'), 'tools/call', {
@@ -152,7 +155,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     { status: 403, body: { message: 'no', needed: 'things:write' } },
     { status: 401, body: { message: 'no', needed: ['things:write'] } },
     { status: 403, body: { message: 'no' }, headers: { 'x-needs': 'things:write' } },
-  ])('shows the right that the app names, apart from our words: %j', async (answer) => {
+  ])('a rejected call shows the right that the app names, apart from our words: %j', async (answer) => {
     party.answer = ({ method }) => (method === 'GET' ? undefined : answer);
     const refused = await execute('create_thing', { label: 'x' });
     expect(refused.at('details')).toMatchObject({
@@ -171,7 +174,7 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
     expect(told.at('result.content.1.text')).toBe('{"said":"no (needed: things:write)"}');
   });
 
-  test('ends a credential of an app without a probe only when it is a read', async () => {
+  test('a rejected call ends a credential without a probe only when it is a read', async () => {
     const id = await connect('linked');
     party.answer = () => ({ status: 401 });
     const written = await execute('create_thing', { label: 'x' }, {}, 'linked');

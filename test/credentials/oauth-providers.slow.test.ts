@@ -175,7 +175,7 @@ describe('the consent page', () => {
     expect(url.href).not.toContain('s3cret');
   });
 
-  test('is at the shop of the user, in any spelling', async () => {
+  test('the consent page of Shopify refuses a shop that is no subdomain', async () => {
     for (const shop of ['evil.com/', 'a@evil.com', 'evil.com#', '../x'])
       await expect(authorizationUrl(grantOf('shopify', { shop }))).rejects.toMatchObject({
         code: 'credential_invalid',
@@ -450,15 +450,18 @@ describe('revocation', () => {
       { authorization: 'Client s3cret' },
       { client_id: 'app-1', access_token: 'EAAA' },
     ],
-  ])('of %s is asked for as it wants to be asked', async (id, values, line, headers, body) => {
-    answerWith({ ok: true });
-    await revoke(id, values);
-    const one = first();
-    expect(one).toMatchObject({ line, headers });
-    expect(one.body.startsWith('{') ? JSON.parse(one.body) : one.body).toEqual(body);
-  });
+  ])(
+    'a revocation is sent to %s in the form that the app expects',
+    async (id, values, line, headers, body) => {
+      answerWith({ ok: true });
+      await revoke(id, values);
+      const one = first();
+      expect(one).toMatchObject({ line, headers });
+      expect(one.body.startsWith('{') ? JSON.parse(one.body) : one.body).toEqual(body);
+    },
+  );
 
-  test('sends nothing for an app without revocation', async () => {
+  test('a revocation sends nothing to an app that has no revocation', async () => {
     answerWith({});
     await revoke('bigcommerce', { accessToken: 'a' });
     expect(sent).toEqual([]);

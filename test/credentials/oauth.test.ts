@@ -62,7 +62,7 @@ const exchange = (changes: Record<string, unknown> = {}, callback = back(), valu
   exchangeCode(context, { ...grantOf(changes, values), callback });
 
 describe('the address of the consent page', () => {
-  test('carries client, redirect, state, scopes and a PKCE challenge', async () => {
+  test('the consent page gets client, redirect, state, scopes and a PKCE challenge', async () => {
     const grant = { ...grantOf(), verifier: newVerifier() };
     const url = new URL(await authorizationUrl(grant));
     expect(url.origin + url.pathname).toBe(`${party.origin}/authorize`);
@@ -78,7 +78,7 @@ describe('the address of the consent page', () => {
     expect(url.search).toContain('read%20write');
   });
 
-  test('follows the deviations of its file, and the scopes of the OAuth app', async () => {
+  test("the consent address follows the file's deviations and the OAuth app's scopes", async () => {
     const grant = grantOf(
       {
         authorizeUrl: `${party.origin}/{shop}/authorize?v=2`,
@@ -107,7 +107,7 @@ describe('the address of the consent page', () => {
 });
 
 describe('the exchange of a code', () => {
-  test('sends a form with the secret and the verifier, and reads the tokens', async () => {
+  test('the exchange of a code sends a form with secret and verifier', async () => {
     answers({
       access_token: 'at_1',
       token_type: 'bearer',
@@ -134,7 +134,7 @@ describe('the exchange of a code', () => {
     });
   });
 
-  test('uses JSON, query, basic and extra headers if the file names them', async () => {
+  test('the exchange of a code uses JSON, query, basic or headers as the file says', async () => {
     await exchange({
       tokenRequest: 'json',
       clientAuthentication: 'basic',
@@ -162,7 +162,7 @@ describe('the exchange of a code', () => {
     });
   });
 
-  test('reads forms, nested names, captured values, and claims of the ID token', async () => {
+  test('the exchange of a code reads forms, nested names, captured values and ID tokens', async () => {
     answers('access_token=gho_1&scope=a%2Cb&token_type=bearer', {
       type: 'application/x-www-form-urlencoded',
     });
@@ -198,7 +198,7 @@ describe('the exchange of a code', () => {
     });
   });
 
-  test('rejects captured values of a wrong format and foreign ID tokens', async () => {
+  test('the exchange of a code rejects malformed captures and foreign ID tokens', async () => {
     answers({
       access_token: 'at_canary',
       host: 'evil.com/path?',
@@ -210,7 +210,7 @@ describe('the exchange of a code', () => {
     expect(await exchange({ account: { id: 'idToken:sub' } })).not.toHaveProperty('account');
   });
 
-  test('uses the lifetime of the scheme when the answer has none', async () => {
+  test('the exchange of a code uses the lifetime of the scheme when the answer has none', async () => {
     answers({ access_token: 'at_1' });
     expect(await exchange()).not.toHaveProperty('expiresAt');
     expect(await exchange({ accessTokenSeconds: 7200 })).toMatchObject({ expiresAt: now + 7_200_000 });
@@ -232,12 +232,12 @@ describe('the exchange of a code', () => {
       { issuer: 'https://id.example.com' },
     ],
     ['no code', { code: '' }, {}],
-  ])('sends no request when the redirect has %s', async (_, params, changes) => {
+  ])('the exchange of a code sends no request when the redirect has %s', async (_, params, changes) => {
     await expect(exchange(changes, back(params))).rejects.toMatchObject({ code: 'invalid_request' });
     expect(party.asked).toEqual([]);
   });
 
-  test('reads a refusal in the redirect, unless it is of another issuer', async () => {
+  test('the exchange of a code reads a refusal unless it is of another issuer', async () => {
     const refused = (params: Record<string, string> = {}) =>
       exchange({}, new URLSearchParams({ error: 'access_denied', state: 'st_1', ...params }));
     await expect(refused()).rejects.toMatchObject({ name: 'OAuthRefusal', error: 'access_denied' });
@@ -248,7 +248,7 @@ describe('the exchange of a code', () => {
     expect(party.asked).toEqual([]);
   });
 
-  test('accepts the issuer at the origin of the consent page', async () => {
+  test('the exchange of a code accepts the issuer at the origin of the consent page', async () => {
     expect(await exchange({}, back({ iss: party.origin }))).toMatchObject({ accessToken: 'at_canary' });
   });
 
@@ -287,7 +287,7 @@ describe('the exchange of a code', () => {
 });
 
 describe('a renewal', () => {
-  test('uses its own address and parameters, and omits absent values', async () => {
+  test('a token renewal uses its own address and parameters, and omits absent values', async () => {
     const grant = grantOf({
       refreshUrl: `${party.origin}/token?renew=1`,
       refreshParams: { redirect_uri: 'x' },
@@ -306,7 +306,7 @@ describe('a renewal', () => {
     });
   });
 
-  test('maps the invalid_grant codes of the app', async () => {
+  test('a token renewal maps the invalid_grant codes of the app', async () => {
     answers({ error: 'bad_refresh_token' });
     const grant = grantOf({ tokenAnswer: { invalidGrant: ['bad_refresh_token'] } });
     await expect(refreshTokens(context, { ...grant, refreshToken: 'rt' })).rejects.toMatchObject({
@@ -331,7 +331,7 @@ test('client credentials request tokens with the id and secret of the user', asy
 
 describe('tokens are revoked', () => {
   const values = { accessToken: 'at_1', refreshToken: 'rt_1' };
-  test('by a form with the refresh token', async () => {
+  test('tokens are revoked by a form with the refresh token', async () => {
     await revokeTokens(context, { ...grantOf(), values });
     expect(Object.fromEntries(party.revoked[0]?.params ?? [])).toEqual({
       token: 'rt_1',
@@ -340,7 +340,7 @@ describe('tokens are revoked', () => {
     });
   });
 
-  test('by other requests that the app defines', async () => {
+  test('tokens are revoked by other requests that the app defines', async () => {
     const url = `${party.origin}/revoke?t={token}`;
     await revokeTokens(context, {
       ...grantOf({ revocation: { url, method: 'DELETE', clientAuthentication: 'none' } }),

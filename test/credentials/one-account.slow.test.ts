@@ -146,7 +146,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect((await change(ada, { data: { apiKey: SECOND_KEY } })).status).toBe(200);
   });
 
-  test('records of one account without a key stay, and one is renewed', async () => {
+  test('records of one account without a key stay, and one of them is renewed', async () => {
     const old = (await connect()).text('credentialId');
     const twin = (await connect(otherKey)).text('credentialId');
     const { db } = service.context;
@@ -174,7 +174,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       bo = (await connect(otherKey)).text('credentialId');
     });
 
-    test('is none until it is set, moves, and is shown in the records', async () => {
+    test('the default account is none until it is set, and the records show it', async () => {
       expect(await records()).toMatchObject([{ default: false }, { default: false }]);
       const ambiguous = await run();
       expect([ambiguous.status, ambiguous.at('code')]).toEqual([409, 'credential_ambiguous']);
@@ -193,7 +193,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect((await run()).at('code')).toBe('credential_ambiguous');
     });
 
-    test('stays one when several are set concurrently', async () => {
+    test('the default account stays one when several are set concurrently', async () => {
       const answers: Answer[] = await Promise.all(
         Array.from({ length: 10 }, (_, index) => change(index % 2 === 0 ? ada : bo, { default: true })),
       );
@@ -206,7 +206,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect(rows.map((row) => row.is_default).toSorted()).toEqual([0, 1]);
     });
 
-    test('is used by MCP and by installed workflows', async () => {
+    test('the default account is used by MCP and by installed workflows', async () => {
       await change(bo, { default: true });
       const server = await service.call('POST', '/api/servers', {
         body: { name: `s ${userId}`, toolMode: 'direct' },
@@ -239,7 +239,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect([installed.status, installed.at('credentials')]).toEqual([201, { shop: bo }]);
     });
 
-    test('is rejected when it needs to be reconnected, without a fallback', async () => {
+    test('a call is rejected when the default account needs to be reconnected', async () => {
       await change(bo, { default: true });
       party.answer = ({ headers }) => (headers['x-key'] === otherKey ? { status: 401 } : undefined);
       await call('POST', `/users/${userId}/credentials/${bo}/check`, {});

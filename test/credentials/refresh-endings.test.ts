@@ -7,7 +7,7 @@ import { STORE_KINDS } from '../support/stores.ts';
 
 /** Tests of what ends a credential. They run concurrently, because a second attempt takes five seconds. */
 describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
-  test('are ended only by a second invalid_grant, five seconds after the first', async ({ expect }) => {
+  test('tokens end only with a second invalid_grant, five seconds after the first', async ({ expect }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     const other = await bench.another();
@@ -29,7 +29,7 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('saved by another process replace an invalid_grant', async ({ expect }) => {
+  test('tokens saved by another process replace an invalid_grant', async ({ expect }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     bench.party.end(openValues(bench, made)['refreshToken'] ?? '');
@@ -46,7 +46,7 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('that lose the race to be saved are kept as spares and tried last', async ({ expect }) => {
+  test('tokens that lose the race to be saved are kept as spares and tried last', async ({ expect }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     const other = await bench.another();

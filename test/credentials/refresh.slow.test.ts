@@ -28,7 +28,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  test('are unchanged before they are due, and renewed before they expire', async () => {
+  test('tokens are unchanged before they are due, and renewed before they expire', async () => {
     const made = await bench.connect();
     expect(await freshCredential(bench, bench.connector, { credential: made })).toBe(made);
     bench.clock.advance(50 * MINUTE);
@@ -41,7 +41,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((await bench.row(made.credentialId)).lease_token).toBeNull();
   });
 
-  test('that expired are renewed once by concurrent calls of two processes', async () => {
+  test('tokens that expired are renewed once by concurrent calls of two processes', async () => {
     const { credentialId } = await bench.connect();
     const other = await bench.another();
     bench.clock.advance(2 * HOUR);
@@ -54,7 +54,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('are not requested by a process that read them before another one failed', async () => {
+  test('tokens are not requested by a process that read them before another one failed', async () => {
     await bench.connect();
     const other = await bench.another();
     bench.clock.advance(2 * HOUR);
@@ -69,7 +69,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('that still work are used while another call renews them', async () => {
+  test('tokens that still work are used while another call renews them', async () => {
     const made = await bench.connect();
     bench.clock.advance(57 * MINUTE);
     bench.party.mode = 'hang';
@@ -87,7 +87,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((await first).version).toBe(1);
   });
 
-  test('stay in use during an outage, and the next attempt waits', async () => {
+  test('tokens stay in use during an outage, and the next attempt waits', async () => {
     const { credentialId } = await bench.connect();
     bench.clock.advance(56 * MINUTE);
     for (const mode of ['500', 'html', 'drop', 'crash'] as const) {
@@ -142,7 +142,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((refresh_after ?? 0) - bench.clock.now()).toBeLessThanOrEqual(MINUTE);
   });
 
-  test('wait as long as a rate-limited token endpoint demands', async () => {
+  test('a token request waits as long as a rate-limited token endpoint demands', async () => {
     await bench.connect();
     bench.clock.advance(2 * HOUR);
     bench.party.answer = () => ({ status: 429, text: '{}', headers: { 'retry-after': '300' } });
@@ -153,7 +153,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(Number((await refusal(run(bench))).headers['Retry-After'])).toBeLessThanOrEqual(60);
   });
 
-  test('rejected early are renewed, and the call is repeated', async () => {
+  test('tokens that the app rejects early are renewed, and the call is repeated', async () => {
     const made = await bench.connect();
     bench.party.endAccess(openValues(bench, made)['accessToken'] ?? '');
     await Promise.all(Array.from({ length: 10 }, () => run(bench)));
@@ -170,7 +170,7 @@ describe('a credential', () => {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  test('keeps its refresh token when the answer has none', async () => {
+  test('a credential keeps its refresh token when the answer has none', async () => {
     bench.party.rotates = false;
     const made = await bench.connect();
     const { refreshToken } = openValues(bench, made);
@@ -183,12 +183,12 @@ describe('a credential', () => {
     expect(openValues(bench, now)['refreshToken']).toBe(refreshToken);
   });
 
-  test('is opened for a call without its refresh token', async () => {
+  test('a credential is opened for a call without its refresh token', async () => {
     const made = await bench.connect();
     expect(Object.keys(openCredential(bench, bench.connector, made).values)).toEqual(['accessToken']);
   });
 
-  test('with short-lived tokens is not renewed by each call', async () => {
+  test('a credential with short-lived tokens is not renewed by each call', async () => {
     bench.party.expiresIn = 300;
     const made = await bench.connect({ expiresAt: new Date(bench.clock.now() + 5 * MINUTE).toISOString() });
     for (let call = 0; call < 20; call++) {
@@ -199,7 +199,7 @@ describe('a credential', () => {
     expect((await bench.row(made.credentialId)).state).toBe('active');
   });
 
-  test('without a refresh token needs to be reconnected after its expiry', async () => {
+  test('a credential without a refresh token needs to be reconnected after its expiry', async () => {
     const { accessToken } = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     const made = await updateCredential(bench, key(bench, (await bench.connect()).credentialId), {
@@ -214,7 +214,7 @@ describe('a credential', () => {
     expect(bench.party.asked).toEqual([]);
   });
 
-  test('stays active when the app rejects the OAuth app', async () => {
+  test('a credential stays active when the app rejects the OAuth app', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     bench.party.answer = () => ({ status: 401, text: '{"error":"invalid_client"}' });
@@ -241,7 +241,7 @@ describe('a credential', () => {
     expect(bench.party.revoked).toHaveLength(2);
   });
 
-  test('is checked with valid tokens', async () => {
+  test('a credential with expired tokens is checked with renewed ones', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     const { credential, checked } = await checkCredential(bench, key(bench, made.credentialId));

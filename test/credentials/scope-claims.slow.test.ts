@@ -233,35 +233,38 @@ describe('a refusal of the app', () => {
     [403, 'without a probe', {}],
     [403, 'with a probe', { probe: true } as const],
     [401, 'with a probe', { probe: true } as const],
-  ])('with %i %s names the scopes, and its link asks for them', async (status, _probe, more) => {
-    const connectorId = await connectorFor('read_orders write_orders', {
-      ...more,
-      appScopes: ['write_orders'],
-    });
-    const userId = await newUser();
-    answered = 'write_orders';
-    expect(await signIn(userId, connectorId)).toEqual(['write_orders']);
-    refusal = { status };
-    const refused = await run(userId, connectorId);
-    expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
-    expect(refused.at('details')).toMatchObject({
-      reason: 'permission',
-      needed: 'read_orders',
-      scopes: ['read_orders'],
-    });
-    expect(await follow(refused.text('details.reconnectUrl'), connectorId)).toEqual([
-      'write_orders',
-      'read_orders',
-    ]);
-    refusal = undefined;
-    expect((await run(userId, connectorId)).status).toBe(200);
-    const accounts = await service.call('GET', `/users/${userId}/credentials`, {
-      headers: { 'x-svc-userid': userId },
-    });
-    expect(accounts.at('data')).toHaveLength(1);
-  });
+  ])(
+    'a refusal of the app with %i %s names the scopes, and its link asks for them',
+    async (status, _probe, more) => {
+      const connectorId = await connectorFor('read_orders write_orders', {
+        ...more,
+        appScopes: ['write_orders'],
+      });
+      const userId = await newUser();
+      answered = 'write_orders';
+      expect(await signIn(userId, connectorId)).toEqual(['write_orders']);
+      refusal = { status };
+      const refused = await run(userId, connectorId);
+      expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
+      expect(refused.at('details')).toMatchObject({
+        reason: 'permission',
+        needed: 'read_orders',
+        scopes: ['read_orders'],
+      });
+      expect(await follow(refused.text('details.reconnectUrl'), connectorId)).toEqual([
+        'write_orders',
+        'read_orders',
+      ]);
+      refusal = undefined;
+      expect((await run(userId, connectorId)).status).toBe(200);
+      const accounts = await service.call('GET', `/users/${userId}/credentials`, {
+        headers: { 'x-svc-userid': userId },
+      });
+      expect(accounts.at('data')).toHaveLength(1);
+    },
+  );
 
-  test('over MCP has a link and a next step, and no question', async () => {
+  test('a refusal of the app over MCP has a link and a next step, and no question', async () => {
     const connectorId = await connectorFor('read_orders', { appScopes: ['other'] });
     const userId = await newUser();
     answered = 'other';
@@ -285,7 +288,7 @@ describe('a refusal of the app', () => {
     expect(JSON.stringify(batch.body)).toContain('/connect/s/');
   });
 
-  test('to an account whose grant names all scopes has no link', async () => {
+  test('a refusal to an account whose grant names all scopes has no link', async () => {
     const connectorId = await connectorFor('https://graph.microsoft.com/Mail.Read');
     const userId = await newUser();
     answered = 'mail.read openid';
@@ -299,7 +302,7 @@ describe('a refusal of the app', () => {
     ]);
   });
 
-  test('asks for the scopes of its challenge, which it knows best', async () => {
+  test('a refusal with scopes in its challenge asks for these scopes', async () => {
     const connectorId = await connectorFor('read_orders');
     const userId = await newUser();
     answered = 'something';
@@ -321,7 +324,7 @@ describe('a refusal of the app', () => {
     ]);
   });
 
-  test('lists the scopes that a reconnect over REST asks for', async () => {
+  test('a refusal lists the scopes that a reconnect over REST asks for', async () => {
     const connectorId = await connectorFor('read_orders', { appScopes: ['other'] });
     const userId = await newUser();
     answered = 'other';
@@ -336,7 +339,7 @@ describe('a refusal of the app', () => {
     expect((await reconnect({ scopes: ['two words'] })).status).toBe(400);
   });
 
-  test('without an OAuth app stays the answer, without a link', async () => {
+  test('a refusal without an OAuth app stays the answer, without a link', async () => {
     const connectorId = await connectorFor('read_orders');
     const userId = await newUser();
     const headers = { 'x-svc-userid': userId };

@@ -30,7 +30,7 @@ const create = (data: JsonObject, type = 'oauth2') =>
 const rows = () => bench.db.selectFrom('credentials').selectAll().execute();
 
 describe('a live account', () => {
-  test('is imported with its facts, probed, and returned without secrets', async () => {
+  test('a live account is imported with its facts, probed, and returned without secrets', async () => {
     const expiresAt = bench.clock.now() + HOUR;
     const made = await create({
       ...bench.party.issue(),
@@ -60,7 +60,7 @@ describe('a live account', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('with an expired access token is renewed first', async () => {
+  test('a live account with an expired access token is renewed first', async () => {
     const made = await create({
       ...bench.party.issue(),
       shop: 'my-shop',
@@ -78,20 +78,20 @@ describe('a live account', () => {
     [{ host: 'evil.com/x' }, 'data.host'],
     [{ accessToken: '' }, 'data.accessToken'],
     [{ nonsense: 'x' }, 'data.nonsense'],
-  ])('is not taken over with %j', async (changes, field) => {
+  ])('a live account is not taken over with %j', async (changes, field) => {
     const { accessToken } = bench.party.issue();
     const failed = create({ accessToken, shop: 'my-shop', ...changes });
     await expect(failed).rejects.toMatchObject({ code: 'invalid_request', details: { faults: [{ field }] } });
     expect(await rows()).toEqual([]);
   });
 
-  test('is not stored when the app rejects its token', async () => {
+  test('a live account is not stored when the app rejects its token', async () => {
     const failed = create({ accessToken: 'at_unknown', shop: 'my-shop' });
     await expect(failed).rejects.toMatchObject({ code: 'credential_invalid' });
     expect(await rows()).toEqual([]);
   });
 
-  test('keeps its tokens when another field changes, and drops the old grant', async () => {
+  test('a live account keeps its tokens when another field changes', async () => {
     const pair = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     const made = await create({ ...pair, shop: 'my-shop', expiresAt });
@@ -106,7 +106,7 @@ describe('a live account', () => {
     expect(renewed).toMatchObject({ version: 3, expiresAt: null });
   });
 
-  test('is revoked at the app when it is deleted, even if the app fails', async () => {
+  test('a live account is revoked at the app when it is deleted, even if the app fails', async () => {
     const pair = bench.party.issue();
     for (const mode of ['ok', '500'] as const) {
       bench.party.mode = mode;
@@ -124,7 +124,7 @@ describe('a live account', () => {
 });
 
 describe('client credentials', () => {
-  test('fetch their tokens and request new ones after expiry', async () => {
+  test('client credentials fetch their tokens and request new ones after expiry', async () => {
     const made = await create({ ...CLIENT }, 'oauth2_client_credentials');
     expect(made).toMatchObject({
       state: 'active',
@@ -137,7 +137,7 @@ describe('client credentials', () => {
     expect(bench.party.asked[1]?.params.get('grant_type')).toBe('client_credentials');
   });
 
-  test('are stored only after they worked', async () => {
+  test('client credentials are stored only after they worked', async () => {
     const wrong = { ...CLIENT, clientSecret: 'wrong_canary' };
     await expect(create(wrong, 'oauth2_client_credentials')).rejects.toMatchObject({
       code: 'credential_invalid',

@@ -13,11 +13,11 @@ describe('a sealed box', () => {
   const ring = createKeyRing([newKey()]);
   const box = ring.seal('sk_live_123', 'credential|development|usr_1|cred_1');
 
-  test('opens with the binding that it was sealed with', () => {
+  test('a sealed box opens with the binding that it was sealed with', () => {
     expect(ring.open(box, 'credential|development|usr_1|cred_1')).toBe('sk_live_123');
   });
 
-  test('does not open for another user, credential or environment', () => {
+  test('a sealed box does not open for another user, credential or environment', () => {
     for (const bound of [
       'credential|production|usr_1|cred_1',
       'credential|development|usr_2|cred_1',
@@ -28,7 +28,7 @@ describe('a sealed box', () => {
     }
   });
 
-  test('does not open when any one character is changed', () => {
+  test('a sealed box does not open when any one character is changed', () => {
     for (let at = 0; at < box.length; at++) {
       const changed = box[at] === 'A' ? 'B' : 'A';
       const altered = box.slice(0, at) + changed + box.slice(at + 1);
@@ -36,7 +36,7 @@ describe('a sealed box', () => {
     }
   });
 
-  test('does not contain the text, and two boxes of one text differ', () => {
+  test('a sealed box does not contain the text, and two boxes of one text differ', () => {
     expect(box).not.toContain('sk_live');
     expect(ring.seal('same', 'x')).not.toBe(ring.seal('same', 'x'));
   });
@@ -68,7 +68,7 @@ describe('the key file', () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  test('is made once with mode 0600, and read afterwards', () => {
+  test('the key file is made once with mode 0600, and read afterwards', () => {
     const first = loadKeyRing({ home, masterKeys: undefined, masterKeyFile: undefined });
     const second = loadKeyRing({ home, masterKeys: undefined, masterKeyFile: undefined });
     expect(second.keyId).toBe(first.keyId);
@@ -76,7 +76,7 @@ describe('the key file', () => {
     expect(readFileSync(join(home, 'master.key'), 'utf8')).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
   });
 
-  test('that other users can read is refused with the command that fixes it', () => {
+  test('a key file that other users can read is refused with the command that fixes it', () => {
     const path = join(home, 'mine.key');
     writeFileSync(path, newKey());
     chmodSync(path, 0o644);
@@ -85,7 +85,7 @@ describe('the key file', () => {
     );
   });
 
-  test.each([0, 7])('that repeats the byte %i is refused, unless a new key seals', (byte) => {
+  test.each([0, 7])('a key file that repeats the byte %i is refused, unless a new key seals', (byte) => {
     const weak = Buffer.alloc(32, byte).toString('base64');
     const inVariable = (masterKeys: string[]) => loadKeyRing({ home, masterKeys, masterKeyFile: undefined });
     expect(() => inVariable([weak])).toThrow('The master key is one repeated byte');
@@ -97,7 +97,7 @@ describe('the key file', () => {
     expect(() => inVariable([weak, newKey()])).toThrow(KeyError);
   });
 
-  test('that two commands change at once keeps the keys of both', async () => {
+  test('a key file that two commands change at once keeps the keys of both', async () => {
     const path = join(home, 'master.key');
     writeFileSync(path, 'first\n');
     const held = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ describe('the key file', () => {
     expect(readFileSync(path, 'utf8')).toBe('third\nsecond\nfirst\n');
   });
 
-  test('that is missing where one is named is not made', () => {
+  test('a key file that is named but missing is not made', () => {
     const path = join(home, 'absent.key');
     expect(() => loadKeyRing({ home, masterKeys: undefined, masterKeyFile: path })).toThrow('Cannot read');
   });

@@ -101,7 +101,7 @@ const doctor = async (home: Home, more?: Record<string, string>) =>
   (await runCli(['doctor'], home.env(more))).out;
 
 describe.each(STORE_KINDS)('the master key on %s', (kind) => {
-  test('is rotated while the service answers, and the earlier one retires', async () => {
+  test('a master key is rotated while the service answers, and the earlier one retires', async () => {
     await using home = await freshHome(kind);
     const { gatehouse, mcp } = await startDemonstration(home);
     const results: string[] = [];
@@ -131,7 +131,7 @@ describe.each(STORE_KINDS)('the master key on %s', (kind) => {
     expect(await works(mcp().replace(gatehouse.url, again.url))).toBe('works');
   });
 
-  test('is rotated to the end by a second call when the first one was killed', async () => {
+  test('a second call finishes the rotation of the master key after a kill of the first', async () => {
     await using home = await freshHome(kind);
     await (await startDemonstration(home)).gatehouse.stop();
     const child = spawn(process.execPath, [BIN, 'master-key', 'rotate', '--one-machine'], {

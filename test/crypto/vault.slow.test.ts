@@ -58,7 +58,7 @@ async function wrappedIn({ database }: Config): Promise<string[]> {
 }
 
 describe.each(STORE_KINDS)('a master key that Vault wraps, on %s', (kind) => {
-  test('is made by one of several first starts, and nothing of it is in the home', async () => {
+  test('a Vault-wrapped master key is made by one of several first starts', async () => {
     await using home = await newHome(kind);
     const config = home.config(vault.env);
     const started = await Promise.all([start(config), start(config), start(config)]);
@@ -68,7 +68,7 @@ describe.each(STORE_KINDS)('a master key that Vault wraps, on %s', (kind) => {
     expect(await wrappedIn(config)).toEqual([expect.stringMatching(`^vault:v${vault.versions.length}:`)]);
   });
 
-  test('is moved from a file to Vault, wrapped again, and moved back', async () => {
+  test('a master key is moved from a file to Vault, wrapped again, and moved back', async () => {
     await using home = await newHome(kind);
     const file = join(home.home, 'master.key');
     const { keyId } = await start(home.config({}));
@@ -96,7 +96,7 @@ describe.each(STORE_KINDS)('a master key that Vault wraps, on %s', (kind) => {
     expect((await start(home.config({ GATEHOUSE_MASTER_KEY_FILE: copy }))).keyId).toBe(keyId);
   });
 
-  test('is in a backup as it was wrapped, and a restore needs Vault', async () => {
+  test('a Vault-wrapped master key stays wrapped in a backup, and a restore needs Vault', async () => {
     await using home = await newHome(kind);
     await using target = await newHome(kind);
     const config = home.config(vault.env);
@@ -119,7 +119,7 @@ describe.each(STORE_KINDS)('a master key that Vault wraps, on %s', (kind) => {
     expect((await start(target.config(vault.env))).keyId).toBe(keyId);
   });
 
-  test('is wrapped by the restore of a backup with plain keys', async () => {
+  test('a master key in a plain backup is wrapped by Vault at the restore', async () => {
     await using home = await newHome(kind);
     await using target = await newHome(kind);
     const { keyId } = await start(home.config({}));
@@ -133,7 +133,7 @@ describe.each(STORE_KINDS)('a master key that Vault wraps, on %s', (kind) => {
 });
 
 describe('Vault', () => {
-  test('is asked once at the start, and nothing fails when it is gone', async () => {
+  test('Vault is asked once at the start, and nothing fails when it is gone', async () => {
     const own = await startVault();
     await using service = await startService({ env: own.env });
     const { length } = own.paths;
@@ -150,7 +150,7 @@ describe('Vault', () => {
 });
 
 describe('a master key that Vault wraps', () => {
-  test('that is sealed for a moment delays the start', async () => {
+  test('a start waits while Vault is sealed for a moment', async () => {
     await using home = await newHome('sqlite');
     vault.busyFor = 1;
     const { logged } = await start(home.config(vault.env));
@@ -180,7 +180,7 @@ describe('a master key that Vault wraps', () => {
     });
   });
 
-  test('that is sealed is named by doctor, and no token is in the message', async () => {
+  test('doctor reports that Vault is sealed, without a token in the message', async () => {
     await using home = await newHome('sqlite');
     await using own = await startVault();
     own.isSealed = true;
@@ -189,7 +189,7 @@ describe('a master key that Vault wraps', () => {
     expect(found).not.toContain(own.token);
   });
 
-  test('is named by doctor as the provider of the key', async () => {
+  test('doctor names Vault as the provider of the master key', async () => {
     await using home = await newHome('sqlite');
     const config = home.config(vault.env);
     await start(config);
@@ -200,7 +200,7 @@ describe('a master key that Vault wraps', () => {
     expect((await checkStore(config)).filter(({ state }) => state !== 'ok')).toEqual([]);
   });
 
-  test('takes a role of AppRole in a namespace, and a token of a file', async () => {
+  test('the login to Vault takes an AppRole in a namespace, or a token of a file', async () => {
     await using home = await newHome('sqlite');
     await using own = await startVault();
     own.namespace = 'team/a';
@@ -216,7 +216,7 @@ describe('a master key that Vault wraps', () => {
     expect((await checkMasterKey(wrong)).found).toContain('Check VAULT_ROLE_ID and VAULT_SECRET_ID');
   });
 
-  test('needs an address and a login', () => {
+  test('a Vault-wrapped master key needs an address and a login', () => {
     expect(() => readConfig({ GATEHOUSE_MASTER_KEY: 'vault:transit/gatehouse' })).toThrow(
       /VAULT_ADDR: is required.*\nVAULT_TOKEN: set this/,
     );

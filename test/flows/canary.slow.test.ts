@@ -89,7 +89,7 @@ const expire = async () => {
 const run = (input: object = {}) => call('POST', '/connectors/oauthy/actions/get_me/execute', { input });
 
 describe('secrets go in', () => {
-  test('by an OAuth app, right and wrong', async () => {
+  test('secrets go in by an OAuth app, right and wrong', async () => {
     await call('PUT', '/api/connectors/oauthy/oauth-app', CLIENT);
     secrets.set('refused client secret', 'cs_canary_refused_0001');
     await call('PUT', '/api/connectors/oauthy/oauth-app', {
@@ -101,7 +101,7 @@ describe('secrets go in', () => {
     expect((await call('GET', '/api/connectors/oauthy/oauth-app')).at('hasSecret')).toBe(true);
   });
 
-  test('by consents: completed, refused at two places, failed', async () => {
+  test('secrets go in by consents: completed, refused at two places, failed', async () => {
     const { party } = all;
     const good = await begin('good');
     await back('good', good.browser, { code: 'code_canary_good_000001', state: good.state });
@@ -148,7 +148,7 @@ describe('secrets go in', () => {
     }
   });
 
-  test('in addresses, which every log records', async () => {
+  test('secrets go in by addresses, which every log records', async () => {
     const { party } = all;
     for (const mode of ['ok', '500', 'drop', 'crash'] as const) {
       party.mode = mode;
@@ -168,7 +168,7 @@ describe('secrets go in', () => {
     expect(party.revoked.at(-1)?.path).toMatch(/^\/rt_/);
   });
 
-  test('by calls, refused tokens, renewals, and a revocation', async () => {
+  test('secrets go in by calls, refused tokens, renewals, and a revocation', async () => {
     const { party, service } = all;
     const { db } = service.context;
     expect((await run()).status).toBe(200);
@@ -201,7 +201,7 @@ describe('secrets go in', () => {
     party.mode = 'ok';
   });
 
-  test('by keys and imported accounts, valid and rejected, in forms and REST', async () => {
+  test('secrets go in by keys and imported accounts, valid and rejected', async () => {
     const { party } = all;
     const path = `/users/${all.userId}/credentials`;
     const create = (data: object, more: object = { connectorId: 'keyed' }) =>
@@ -246,7 +246,7 @@ describe('secrets go in', () => {
     await noteValues('taken over');
   });
 
-  test('by agents', async () => {
+  test('secrets go in by calls of agents', async () => {
     const made = await all.call('POST', '/api/servers', { name: 'canary' });
     secrets.set('access token of a server', made.text('accessToken'));
     const tool = async (name: string, args: object) => {
@@ -271,7 +271,7 @@ describe('secrets go in', () => {
     await tool('create_credential_svc', { connectorId: 'oauthy' });
   });
 
-  test('by a store whose boxes were swapped', async () => {
+  test('secrets go in by a store whose boxes were swapped', async () => {
     const { db } = all.service.context;
     await db
       .updateTable('credentials')
@@ -283,7 +283,7 @@ describe('secrets go in', () => {
     expect(ran.status).toBe(500);
   });
 
-  test('and the records of executions are read', async () => {
+  test('records, audit log, credentials and settings can be read after all secrets', async () => {
     for (const path of ['/api/executions', '/api/audit', `/users/${all.userId}/credentials`, '/api/settings'])
       expect((await call('GET', path)).status).toBe(200);
   });
@@ -307,11 +307,11 @@ describe('no secret comes out', () => {
     ).toBeGreaterThan(15);
   });
 
-  test('in answers, redirects and refusals', () => expect(found(told)).toEqual([]));
-  test('in answers to agents', () => expect(found(toldToAgents)).toEqual([]));
-  test('in the log', () => expect(found(all.service.logged)).toEqual([]));
+  test('no secret comes out in answers, redirects and refusals', () => expect(found(told)).toEqual([]));
+  test('no secret comes out in answers to agents', () => expect(found(toldToAgents)).toEqual([]));
+  test('no secret comes out in the log', () => expect(found(all.service.logged)).toEqual([]));
 
-  test('in the files of the store, including its journal', () => {
+  test('no secret comes out in the files of the store, including its journal', () => {
     const { database } = all.service.context.config;
     if (database.kind !== 'sqlite') throw new Error('not in files');
     const files = readdirSync(dirname(database.path)).filter((name) => name.startsWith('gatehouse.db'));

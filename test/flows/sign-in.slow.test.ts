@@ -202,7 +202,7 @@ describe('at an external server', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('without an OAuth app there is no redirect', async () => {
+  test('a sign-in without an OAuth app has no redirect', async () => {
     const { sessionId } = await bench.open('foreign');
     await bench.service.call('DELETE', '/api/connectors/foreign/oauth-app');
     const asked = await bench.browser.request(
