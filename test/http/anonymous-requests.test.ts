@@ -21,7 +21,7 @@ describe('a request without a credential', () => {
   const send = (method: string, path: string, rawBody: string) =>
     service.call(method, path.replaceAll(/\{\w+\}/g, 'x'), { bearer: null, rawBody });
 
-  test('is refused above 16 KiB, at every open route', async () => {
+  test('a request without a credential is refused above 16 KiB, at every open route', async () => {
     await using _ = service;
     expect(OPEN.length).toBeGreaterThan(2);
     const answers = await Promise.all(
@@ -31,7 +31,7 @@ describe('a request without a credential', () => {
       expect(answer).toMatchObject({ status: 413, body: { error: 'The body is larger than 16 KiB.' } });
   });
 
-  test('counts against the limit of its address when it is faulty', async () => {
+  test('a faulty request without a credential counts against the limit of its address', async () => {
     await using _ = service;
     const faulty = () => send('POST', '/console/session', '{"unknown":1}');
     for (let count = 0; count < LIMIT_PER_MINUTE; count++) expect((await faulty()).status).toBe(400);
@@ -43,7 +43,7 @@ describe('a request without a credential', () => {
     expect(known.status).toBe(200);
   });
 
-  test('is 401 at every count, and leaves the limit to wrong credentials', async () => {
+  test('a request without a credential is 401 each time and uses up no limit', async () => {
     await using _ = service;
     const server = await service.call('POST', '/api/servers', { body: { name: 'any' } });
     const mcp = `/mcp/${server.text('serverId')}`;
@@ -57,7 +57,7 @@ describe('a request without a credential', () => {
     expect((await service.call('GET', '/api/servers', { bearer: 'wrong' })).status).toBe(429);
   });
 
-  test('at an address of webhooks counts against no limit', async () => {
+  test('a request without a credential to a webhook address counts against no limit', async () => {
     await using _ = service;
     for (let count = 0; count <= LIMIT_PER_MINUTE; count++)
       expect((await send('POST', '/hooks/sandbox/x', '{')).status).toBe(404);
@@ -106,11 +106,17 @@ describe('a client that sends its whole body before it reads', () => {
       socket.on('connect', () => void sendAll().catch(reject));
     });
 
-  test.each(['content-length', 'chunked'] as const)('gets 413 from REST with %s', async (framing) => {
-    expect(await statusLine('/users', framing)).toBe('HTTP/1.1 413 Payload Too Large');
-  });
+  test.each(['content-length', 'chunked'] as const)(
+    'a client that sends its whole body before it reads gets 413 from REST with %s',
+    async (framing) => {
+      expect(await statusLine('/users', framing)).toBe('HTTP/1.1 413 Payload Too Large');
+    },
+  );
 
-  test.each(['content-length', 'chunked'] as const)('gets 413 from MCP with %s', async (framing) => {
-    expect(await statusLine(mcp, framing)).toBe('HTTP/1.1 413 Payload Too Large');
-  });
+  test.each(['content-length', 'chunked'] as const)(
+    'a client that sends its whole body before it reads gets 413 from MCP with %s',
+    async (framing) => {
+      expect(await statusLine(mcp, framing)).toBe('HTTP/1.1 413 Payload Too Large');
+    },
+  );
 });

@@ -40,7 +40,7 @@ describe('a route without a body', () => {
     },
   );
 
-  test('rejects a body for the rotation, and every key stays valid', async () => {
+  test('a rotation of keys rejects a body, and every key stays valid', async () => {
     const refused = await service.call('POST', '/api/keys/rotate', { body: { environment: 'production' } });
     expect(refused).toMatchObject({
       status: 400,
@@ -54,7 +54,7 @@ describe('a route without a body', () => {
       expect((await service.call('GET', '/api/servers', { bearer })).status).toBe(200);
   });
 
-  test('accepts an empty object', async () => {
+  test('a route without a body accepts an empty object', async () => {
     const rotated = await service.call('POST', '/api/keys/rotate', {
       bearer: service.productionKey,
       body: {},
@@ -76,7 +76,7 @@ describe('a body is refused before it is parsed', () => {
   const named = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`member_${at}`, at]));
 
-  test('with an object of more than 1,000 members', async () => {
+  test('a body with an object of more than 1,000 members is refused', async () => {
     const answer = await service.call('POST', '/users', { body: { username: 'eve', ...named(1000) } });
     expect(answer).toMatchObject({
       status: 400,
@@ -84,7 +84,7 @@ describe('a body is refused before it is parsed', () => {
     });
   });
 
-  test('with more than 20,000 values where a schema names the members', async () => {
+  test('a body with more than 20,000 values outside of free-form members is refused', async () => {
     const answer = await service.call('POST', '/api/servers', {
       body: { name: 'wide', tools: Array.from({ length: 20_000 }, () => ({})) },
     });
@@ -92,7 +92,7 @@ describe('a body is refused before it is parsed', () => {
     expect(answer.text('error')).toMatch(/^The body holds more than 20,000 values outside/);
   });
 
-  test('with more than 200,000 values in all', async () => {
+  test('a body with more than 200,000 values in all is refused', async () => {
     const answer = await service.call('POST', '/connectors/sandbox/actions/list_customers/execute', {
       body: { input: { list: Array.from({ length: 200_000 }, () => 0) } },
       headers: { 'x-svc-userid': userId },

@@ -99,7 +99,7 @@ async function post(path: string, body: Buffer | string, headers: Record<string,
 }
 
 describe('numbers beyond 2^53 in answers of apps', () => {
-  test('are texts of their digits over REST', async () => {
+  test('numbers beyond 2^53 in answers of apps are texts of their digits over REST', async () => {
     answer.body = `{"id":${ID},"size":3,"price":12345678901234567.89,"most":1e400,"rate":0.1}`;
     expect((await run('get_it')).at('data')).toEqual({
       id: ID,
@@ -110,7 +110,7 @@ describe('numbers beyond 2^53 in answers of apps', () => {
     });
   });
 
-  test('keep three records of a list apart', async () => {
+  test('numbers beyond 2^53 in answers of apps keep three records of a list apart', async () => {
     answer.body = '{"data":[{"id":9007199254740992},{"id":9007199254740993},{"id":9007199254740994}]}';
     expect((await run('list_it')).at('data')).toEqual([
       { id: '9007199254740992' },
@@ -119,14 +119,14 @@ describe('numbers beyond 2^53 in answers of apps', () => {
     ]);
   });
 
-  test('are texts over MCP, in the text and in the structured content', async () => {
+  test('numbers beyond 2^53 in answers of apps are texts over MCP, in text and structure', async () => {
     answer.body = `{"id":${ID}}`;
     const called = await rpc(url, 'tools/call', { name: 'bytes_get_it', arguments: {} });
     expect(called.at('result.structuredContent.data.id')).toBe(ID);
     expect(String(called.at('result.content.0.text'))).toContain(`"${ID}"`);
   });
 
-  test('are texts in a large answer', async () => {
+  test('numbers beyond 2^53 are texts in a large answer', async () => {
     const records = Array.from(
       { length: 4000 },
       (_, index) => `{"id":${9007199254740993n + BigInt(index)},"pad":"${'x'.repeat(60)}"}`,
@@ -135,7 +135,7 @@ describe('numbers beyond 2^53 in answers of apps', () => {
     expect((await run('get_all')).at('data.data.3999.id')).toBe('9007199254744992');
   });
 
-  test('are named in the schema of the answer where they may occur', async () => {
+  test('numbers beyond 2^53 are named in the schema of the answer where they may occur', async () => {
     const described = await shop.call('GET', '/connectors/bytes/actions/get_it');
     expect(described.at('outputSchema.properties.data.properties')).toEqual({
       id: { type: ['integer', 'string'] },
@@ -168,7 +168,7 @@ describe.each(['number', 'text'])('an integer beyond 2^53 of a caller as a %s', 
     expect(sent.body).toBe(expected);
   });
 
-  test('reaches the app where any value is taken by execute_action_svc', async () => {
+  test('an integer beyond 2^53 reaches the app where execute_action_svc takes any value', async () => {
     const parameters = `{"anything":{"id":${given},"list":[${given}]},"either":${given}}`;
     const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_action_svc","arguments":{"connectorId":"bytes","actionId":"write_it","parameters":${parameters}}}}`;
     await rpc(url, 'tools/call', undefined, { raw });
@@ -177,7 +177,7 @@ describe.each(['number', 'text'])('an integer beyond 2^53 of a caller as a %s', 
     expect(sent.body).toContain(`"either":${given}`);
   });
 
-  test('reaches the app in the path, the query, a form and a mapped body', async () => {
+  test('an integer beyond 2^53 reaches the app in path, query, form and mapped body', async () => {
     await run('find_it', `{"input":{"id":${given},"before":${given}}}`);
     expect(sent.url).toBe(`/it/${ID}?before=${ID}`);
     await run('form_it', `{"input":{"id":${given}}}`);
@@ -222,7 +222,7 @@ describe('answers of apps', () => {
     expect((await run('get_it')).at('data')).toEqual({ name: 'Größe' });
   });
 
-  test('that refuse in another charset are quoted', async () => {
+  test('refusals of apps in another charset are quoted', async () => {
     answer = {
       status: 422,
       body: Buffer.from('{"message":"zu groß"}', 'latin1'),
@@ -231,14 +231,14 @@ describe('answers of apps', () => {
     expect((await run('get_it')).text('error')).toContain('zu groß');
   });
 
-  test('in an unknown charset are refused with its name', async () => {
+  test('answers of apps in an unknown charset are refused with its name', async () => {
     answer = { body: text, headers: { 'content-type': 'application/json; charset=klingon' } };
     const refused = await run('get_it');
     expect([refused.status, refused.at('details.reason')]).toEqual([502, 'unknown_charset']);
     expect(refused.text('error')).toContain('klingon');
   });
 
-  test('that are compressed are read', async () => {
+  test('answers of apps that are compressed are read', async () => {
     answer = { body: gzipSync(text), headers: { 'content-encoding': 'gzip' } };
     expect((await run('get_it')).at('data')).toEqual({ name: 'Größe' });
   });
@@ -289,7 +289,7 @@ describe('a request body', () => {
     expect([mcp.status, mcp.at('error.message')]).toEqual([status, expect.stringContaining(word)]);
   });
 
-  test('that is a file is unpacked while it arrives', async () => {
+  test('an uploaded file in gzip is unpacked while it arrives', async () => {
     const path = `/files?userId=${shop.userId}`;
     const type = { 'content-type': 'text/plain' };
     const stored = await post(path, gzipSync('x'.repeat(5000)), { ...type, 'content-encoding': 'gzip' });
@@ -301,7 +301,7 @@ describe('a request body', () => {
       expect((await post(path, 'plain', { ...type, 'content-encoding': coding })).status).toBe(status);
   });
 
-  test('in gzip is read over MCP', async () => {
+  test('a request body in gzip is read over MCP', async () => {
     const body = gzipSync('{"jsonrpc":"2.0","id":1,"method":"ping"}');
     const headers = { accept: 'application/json, text/event-stream', 'content-encoding': 'gzip' };
     expect((await post(new URL(url).pathname, body, headers)).at('result')).toEqual({});
@@ -337,7 +337,7 @@ describe('a call trigger', () => {
     path = new URL(String(installed.at('hookUrl'))).pathname;
   });
 
-  test('passes an integer beyond 2^53 to the app, and its run shows the digits', async () => {
+  test('a call trigger passes an integer beyond 2^53 to the app and to its run', async () => {
     const started = await post(path, gzipSync(`{"id":${ID},"name":"x"}`), { 'content-encoding': 'gzip' });
     expect(started.status).toBe(202);
     const run = () =>
@@ -347,7 +347,7 @@ describe('a call trigger', () => {
     expect((await run()).at('triggerValue.body.id') ?? (await run()).at('trigger.body.id')).toBe(ID);
   });
 
-  test('reads a form in its charset, and refuses bytes that are no text', async () => {
+  test('a call trigger reads a form in its charset, and refuses bytes that are no text', async () => {
     const form = (charset: string) => ({ 'content-type': `application/x-www-form-urlencoded${charset}` });
     expect((await post(path, `id=${ID}&name=gr%F6%DFe`, form(';charset=iso-8859-1'))).status).toBe(202);
     await expect.poll(() => sent.body).toBe(`{"id":${ID},"name":"größe"}`);

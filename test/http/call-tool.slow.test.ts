@@ -40,7 +40,7 @@ describe.each(STORE_KINDS)('a call of a tool by REST, over %s', (kind) => {
       .filter((row) => row.requestId === requestId);
   };
 
-  test('returns what MCP returns, and its execution names the key', async () => {
+  test('a tool called by REST returns what MCP returns, and its execution names the key', async () => {
     const name = 'sandbox_list_products';
     const answer = await call({ name, arguments: { limit: 2 } });
     const direct = await rpc(one.accessUrl, 'tools/call', { name, arguments: { limit: 2 } });
@@ -59,14 +59,14 @@ describe.each(STORE_KINDS)('a call of a tool by REST, over %s', (kind) => {
     });
   });
 
-  test('runs built-in tools, and takes the owner as the user by default', async () => {
+  test('a tool called by REST may be built in, and its user is the owner by default', async () => {
     const { body } = await service.call('POST', `/api/servers/${one.serverId}/call-tool`, {
       body: { name: 'list_credentials_svc' },
     });
     expect(JSON.stringify(body)).toContain(one.credentialId);
   });
 
-  test('asks for the agreement of the user, and goes on with the answer', async () => {
+  test("a tool called by REST asks for the user's agreement and goes on with the answer", async () => {
     const name = 'sandbox_delete_customer';
     const args = { customerId: 'cus_1001' };
     const asked = await call({ name, arguments: args });

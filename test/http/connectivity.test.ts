@@ -42,7 +42,7 @@ const execute = (actionId: string, body: object, headers: Record<string, string>
   call('POST', `/connectors/shop/actions/${actionId}/execute`, { body, headers });
 
 describe('connectors', () => {
-  test('are listed with the facts for a choice', async () => {
+  test('connectors are listed with the facts for a choice', async () => {
     const answer = await service.call('GET', '/connectors');
     expect(answer.body).toMatchObject({
       data: [
@@ -63,7 +63,7 @@ describe('connectors', () => {
     });
   });
 
-  test('are found by category and by words, and paged', async () => {
+  test('connectors are found by category and by words, and paged', async () => {
     const ids = async (query: string) => {
       const { body } = await service.call('GET', `/connectors?${query}`);
       return body;
@@ -78,7 +78,7 @@ describe('connectors', () => {
   });
 
   test.each(['limit=0', 'limit=51', 'limit=x', 'offset=-1', 'unknown=1', 'limit=1&limit=2'])(
-    'with ?%s are a 400 that names the parameter',
+    'connectors with ?%s are a 400 that names the parameter',
     async (query) => {
       const answer = await service.call('GET', `/connectors?${query}`);
       expect(answer.status).toBe(400);
@@ -86,7 +86,7 @@ describe('connectors', () => {
     },
   );
 
-  test('are read with their actions, and an action with its schemas', async () => {
+  test('connectors are read with their actions, and an action with its schemas', async () => {
     const connector = await service.call('GET', '/connectors/shop');
     expect(connector.at('actions.0')).toEqual({
       actionId: 'get_me',
@@ -120,7 +120,7 @@ describe('connectors', () => {
     );
   });
 
-  test('return the forms of their credentials', async () => {
+  test('connectors return the forms of their credentials', async () => {
     const answer = await service.call('GET', '/connectors/shop/credentials/metadata');
     expect(answer.body).toMatchObject({
       connectorId: 'shop',
@@ -130,7 +130,7 @@ describe('connectors', () => {
     });
   });
 
-  test('have an icon that needs no key', async () => {
+  test('connectors have an icon that needs no key', async () => {
     const answer = await service.call('GET', '/connectors/shop/icon.svg', { bearer: null });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toContain('image/svg+xml');
@@ -138,7 +138,7 @@ describe('connectors', () => {
     expect(answer.body).toMatch(/^<svg .*#0f766e.*>S<\/text><\/svg>$/);
   });
 
-  test('need x-api-version', async () => {
+  test('connectors need x-api-version', async () => {
     const paths = [
       '/connectors',
       '/connectors/shop',
@@ -155,7 +155,7 @@ describe('connectors', () => {
 });
 
 describe('credentials', () => {
-  test('are created, listed, read, renamed, checked and deleted', async () => {
+  test('credentials are created, listed, read, renamed, checked and deleted', async () => {
     const data = { apiKey: party.otherKey(), origin: party.origin };
     const made = await create({ name: 'Second', data });
     expect(made.status).toBe(201);
@@ -185,7 +185,7 @@ describe('credentials', () => {
     expect((await call('GET', path)).text('code')).toBe('credential_not_found');
   });
 
-  test('are 403 by another user’s header, 404 by id, and never sent', async () => {
+  test('credentials are 403 by another user’s header, 404 by id, and never sent', async () => {
     const other = (await service.call('POST', '/users', { body: { username: 'bob' } })).text('userId');
     const crossed = await call('POST', `/users/${userId}/credentials`, {
       body: { connectorId: 'shop', data: { apiKey: GOOD_KEY, origin: party.origin } },
@@ -209,7 +209,7 @@ describe('credentials', () => {
     expect(party.seen).toEqual([]);
   });
 
-  test('need a user that exists', async () => {
+  test('credentials need a user that exists', async () => {
     const path = `/users/${userId}/credentials`;
     const missing = await call('GET', path, { headers: { 'x-svc-userid': '' } });
     expect([missing.status, missing.at('code')]).toEqual([400, 'user_id_missing']);
@@ -217,7 +217,7 @@ describe('credentials', () => {
     expect([unknown.status, unknown.at('code')]).toEqual([404, 'user_not_found']);
   });
 
-  test('that the third party rejects are 409, without a secret in the answer', async () => {
+  test('credentials that the third party rejects are 409, without a secret in the answer', async () => {
     const answer = await create({ data: { apiKey: 'wrong_key_never_shown', origin: party.origin } });
     expect([answer.status, answer.at('code'), answer.at('details.reason')]).toEqual([
       409,
@@ -229,7 +229,7 @@ describe('credentials', () => {
 });
 
 describe('running an action', () => {
-  test('answers with the value, and for lists with data and pagination', async () => {
+  test('an action answers with its value, and a list with data and pagination', async () => {
     expect((await execute('get_thing', { input: { thingId: '9' } })).body).toEqual({ data: { id: '9' } });
     const list = await execute('list_page', {
       actionId: 'list_page',
@@ -254,14 +254,14 @@ describe('running an action', () => {
     [{ input: { thingId: '5' }, actionId: 'list_page' }, 'actionId'],
     [{ input: { thingId: '5' }, extra: true }, 'extra'],
     [{ input: { thingId: '..' } }, 'thingId'],
-  ])('refuses %j with 400, naming the field', async (body, field) => {
+  ])('an action refuses %j with 400 and names the field', async (body, field) => {
     const answer = await execute('get_thing', body);
     expect([answer.status, answer.at('code')]).toEqual([400, 'invalid_request']);
     expect(answer.text('error')).toContain(field);
     expect(party.seen).toEqual([]);
   });
 
-  test('returns the error of the third party', async () => {
+  test('an action returns the error of the third party', async () => {
     party.answer = () => ({ status: 422, body: { message: `no, ${GOOD_KEY}` } });
     const refused = await execute('create_thing', { input: { label: 'a' } });
     expect([refused.status, refused.at('code'), refused.at('details.status')]).toEqual([
@@ -274,7 +274,7 @@ describe('running an action', () => {
     expect((await execute('create_thing', { input: { label: 'a' } })).status).toBe(502);
   });
 
-  test('with an Idempotency-Key returns the first answer again', async () => {
+  test('an action with a repeated Idempotency-Key returns the first answer', async () => {
     const key = { 'idempotency-key': 'rest-1' };
     const first = await execute('create_thing', { input: { label: 'a' } }, key);
     const again = await execute('create_thing', { input: { label: 'a' } }, key);
@@ -305,7 +305,7 @@ describe('running an action', () => {
 });
 
 describe('GET /api/executions', () => {
-  test('shows each decision, filtered and paged', async () => {
+  test('GET /api/executions shows each decision, filtered and paged', async () => {
     await execute('create_thing', { input: { label: 'seen' } });
     const answer = await service.call(
       'GET',

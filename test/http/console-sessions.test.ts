@@ -152,7 +152,7 @@ describe.each(STORE_KINDS)('sessions of the console on %s', (kind) => {
 });
 
 describe('the page of the console', () => {
-  test('allows no inline script and no other host', async () => {
+  test('the page of the console allows no inline script and no other host', async () => {
     await using service = await startService();
     const [one, two] = await Promise.all(
       ['/console', '/console/executions/exe_1'].map((path) => fetch(service.url + path)),
@@ -198,7 +198,7 @@ describe('the page of the console', () => {
     expect((await fetch(`${service.url}/console`)).status).toBe(404);
   });
 
-  test('with https the cookie is Secure and bound to the host', async () => {
+  test('the cookie of the console is Secure and bound to the host under https', async () => {
     await using service = await startService({ env: { GATEHOUSE_PUBLIC_URL: 'https://gate.example' } });
     const { answer } = await signIn(service, service.developmentKey);
     expect(answer.headers.get('set-cookie')).toMatch(

@@ -113,7 +113,7 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip', 'gzip', gunzipSync],
     ['br;q=0.5, gzip', 'gzip', gunzipSync],
-  ])('with Accept-Encoding %s is sent as %s', async (accepted, encoding, decode) => {
+  ])('a documentation page with Accept-Encoding %s is sent as %s', async (accepted, encoding, decode) => {
     const plain = await get(path);
     const answer = await get(path, { 'accept-encoding': accepted });
     expect(answer.headers).toMatchObject({
@@ -127,14 +127,14 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
   });
 
   test.each(['', 'identity', 'br;q=0, zstd'])(
-    'with Accept-Encoding "%s" is sent as it is',
+    'a documentation page with Accept-Encoding "%s" is sent uncompressed',
     async (accepted) => {
       const { status, headers } = await get(path, { 'accept-encoding': accepted });
       expect([status, headers['content-encoding']]).toEqual([200, undefined]);
     },
   );
 
-  test('is 304 without a body for a client that has this version', async () => {
+  test('a documentation page is 304 without a body for a client that has this version', async () => {
     const first = await get(path, { 'accept-encoding': 'gzip' });
     const etag = String(first.headers['etag']);
     const plain = String((await get(path)).headers['etag']);
@@ -149,7 +149,7 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
     }
   });
 
-  test('is rendered once', async () => {
+  test('a documentation page is rendered once', async () => {
     const own = await startService();
     const cost = async () => {
       const before = process.cpuUsage();

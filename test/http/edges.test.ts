@@ -25,14 +25,14 @@ describe('HEAD', () => {
     },
   );
 
-  test('without a GET route is rejected, and Allow lists HEAD where it exists', async () => {
+  test('HEAD without a GET route is rejected, and Allow lists HEAD where it exists', async () => {
     const head = await fetch(`${service.url}/api/keys/rotate`, { method: 'HEAD' });
     expect(head.status).toBe(405);
     const put = await service.call('PUT', '/api/servers', { body: {} });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD']);
   });
 
-  test('without a key is rejected like GET', async () => {
+  test('HEAD without a key is rejected like GET', async () => {
     expect((await fetch(`${service.url}/api/servers`, { method: 'HEAD' })).status).toBe(401);
   });
 });

@@ -57,7 +57,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
   };
   const clear = () => sql`delete from files`.execute(service.context.db);
 
-  test('comes back as it was sent', async () => {
+  test('a file is downloaded as it was sent', async () => {
     const content = randomBytes(3 * MIB + 17);
     const sent = await send(content, {
       query: `userId=${one.userId}&name=${encodeURIComponent('Plan ä.pdf')}`,
@@ -82,14 +82,14 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(content.length)]);
   });
 
-  test('without bytes comes back', async () => {
+  test('a file without bytes is downloaded as it was sent', async () => {
     const sent = await send('');
     expect(sent).toMatchObject({ status: 201, size: 0 });
     const answer = await get(sent.fileId);
     expect([answer.status, await answer.text()]).toEqual([200, '']);
   });
 
-  test('is a resource of MCP in pages for its user', async () => {
+  test('a file is a resource of MCP in pages for its user', async () => {
     const content = randomBytes(300 * 1024);
     const { fileId } = await send(content);
     const client = await connectClient(one.accessUrl);
@@ -114,7 +114,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     await stranger.close();
   });
 
-  test('is unknown to other users and to the other environment', async () => {
+  test('a file is unknown to other users and to the other environment', async () => {
     const { fileId } = await send('private');
     const asOther = await get(fileId, { userId: other.userId });
     expect([asOther.status, await asOther.json()]).toMatchObject([404, { code: 'file_not_found' }]);
@@ -127,7 +127,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect((await get(fileId)).status).toBe(200);
   });
 
-  test("is stored and read with the user's JWT, for that user alone", async () => {
+  test("a file is stored and read with the user's JWT, for that user alone", async () => {
     const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
     const sent = await send('mine', { query: '', headers: auth(jwt) });
     expect(sent.status).toBe(201);
@@ -136,7 +136,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect([foreign.status, foreign.code]).toEqual([403, 'forbidden']);
   });
 
-  test('needs a user with an API key', async () => {
+  test('the upload of a file with an API key needs a user', async () => {
     const sent = await send('whose', { query: '' });
     expect([sent.status, sent.code]).toEqual([400, 'invalid_request']);
     const named = await send('ours', { query: '', headers: { 'x-svc-userid': one.userId } });
@@ -145,7 +145,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect((await send('no type', { headers: { 'content-type': 'pdf' } })).code).toBe('invalid_request');
   });
 
-  test('expires after 24 hours, and its chunks are swept', async () => {
+  test('a file expires after 24 hours, and its chunks are swept', async () => {
     await clear();
     const { fileId } = await send(randomBytes(MIB));
     ahead = DAY - 60_000;
@@ -156,7 +156,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect([await rows('files'), await rows('file_chunks')]).toEqual([0, 0]);
   });
 
-  test('leaves nothing when its upload is cut', async () => {
+  test('a file leaves nothing when its upload is cut', async () => {
     await clear();
     const upload = request(`${service.url}/files?userId=${one.userId}`, {
       method: 'POST',
@@ -170,7 +170,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect(await rows('file_chunks')).toBe(0);
   });
 
-  test('over 100 MiB is refused before it is sent', async () => {
+  test('a file over 100 MiB is refused before it is sent', async () => {
     const upload = request(`${service.url}/files?userId=${one.userId}`, {
       method: 'POST',
       headers: { ...auth(), 'content-length': String(100 * MIB + 1) },
@@ -184,7 +184,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     upload.destroy();
   });
 
-  test("beyond the user's gibibyte is refused, and another user's is not", async () => {
+  test("a file beyond the user's gibibyte is refused, and another user's is not", async () => {
     await clear();
     const { fileId } = await send('large');
     await sql`update files set bytes = ${1024 * MIB - 10}`.execute(service.context.db);
@@ -200,7 +200,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect((await send('more than ten')).status).toBe(201);
   });
 
-  test('is encrypted in the store, and each chunk opens only at its place', async () => {
+  test('a file is encrypted in the store, and each chunk opens only at its place', async () => {
     await clear();
     const { fileId } = await send(Buffer.concat([Buffer.alloc(256 * 1024, 'secret-a'), Buffer.from('tail')]));
     const { db } = service.context;
@@ -218,7 +218,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     );
   });
 
-  test('is deleted with its user', async () => {
+  test('a file is deleted with its user', async () => {
     await clear();
     const leaving = await shop(service);
     const { fileId } = await send(randomBytes(MIB), { query: `userId=${leaving.userId}` });
@@ -227,7 +227,7 @@ describe.each(STORE_KINDS)('on %s, a file', (kind) => {
     expect((await get(fileId, { userId: leaving.userId })).status).toBe(404);
   });
 
-  test('is the same for another process over the store', async () => {
+  test('a file is the same for another process over the store', async () => {
     const { fileId } = await send('shared');
     const second = await startService({ env: service.env });
     try {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('an API key', () => {
-  test('has a prefix, 43 digits and a checksum that detects every changed character', () => {
+  test('an API key has a prefix, 43 digits and a checksum that detects every change', () => {
     const key = newApiKey('production');
     expect(key).toMatch(/^gh_prod_[0-9A-Za-z]{49}$/);
     expect(apiKeyEnvironment(key)).toBe('production');
@@ -60,7 +60,7 @@ describe('x-api-version', () => {
     expect([unknown.status, unknown.text('code')]).toEqual([400, 'api_version_unsupported']);
   });
 
-  test('is not required by /api and the dated paths', async () => {
+  test('x-api-version is not required by /api and the dated paths', async () => {
     const headers = { authorization: `Bearer ${service.developmentKey}`, 'content-type': 'application/json' };
     expect((await fetch(`${service.url}/api/servers`, { headers })).status).toBe(200);
     const body = JSON.stringify({ username: 'dated' });
@@ -69,7 +69,7 @@ describe('x-api-version', () => {
 });
 
 describe('users', () => {
-  test('are created, read, changed and deleted', async () => {
+  test('users are created, read, changed and deleted', async () => {
     const made = await service.call('POST', '/users', {
       body: { username: 'ada', metadata: { plan: 'pro' } },
     });

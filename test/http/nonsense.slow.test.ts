@@ -67,19 +67,22 @@ describe('a body that means nothing', () => {
     // A file is any bytes.
     ({ method, spec }) => method !== 'GET' && spec.operationId !== 'uploadFile',
   );
-  test.each(takesBody.map(label))('is refused by %s with a short answer', async (_, route) => {
-    for (const [name, text] of NONSENSE) {
-      const { status, body } = await call(route, text);
-      expect({ name, refused: status >= 400 && status < 500 }).toEqual({ name, refused: true });
-      assertShort(body, MAX_REFUSAL);
-    }
-  });
+  test.each(takesBody.map(label))(
+    'a body that means nothing is refused by %s with a short answer',
+    async (_, route) => {
+      for (const [name, text] of NONSENSE) {
+        const { status, body } = await call(route, text);
+        expect({ name, refused: status >= 400 && status < 500 }).toEqual({ name, refused: true });
+        assertShort(body, MAX_REFUSAL);
+      }
+    },
+  );
 });
 
 describe('a query that means nothing', () => {
   const query = `?${Array.from({ length: 1500 }, (_, at) => `x${at}=1`).join('&')}`;
   const reads = ROUTES.filter(({ method }) => method === 'GET');
-  test.each(reads.map(label))('gets no long answer of %s', async (_, route) => {
+  test.each(reads.map(label))('a query that means nothing gets no long answer of %s', async (_, route) => {
     const { status, body } = await call(route, undefined, query);
     expect(status).toBeLessThan(500);
     assertShort(status === 400 ? body : null, MAX_REFUSAL);
@@ -112,19 +115,22 @@ describe('arguments that mean nothing', () => {
     ],
   ];
 
-  test.each(FORMS)('are refused by every tool in the form %s', async (_, send) => {
-    const listed = (await rpc(one.accessUrl, 'tools/list')).at('result.tools');
-    const tools = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
-    const builtIn = tools.filter(({ name }) => String(name).endsWith('_svc'));
-    const direct = tools.filter(({ name }) => !String(name).endsWith('_svc')).slice(0, 3);
-    expect(builtIn.length).toBeGreaterThan(3);
-    for (const { name } of [...builtIn, ...direct]) {
-      for (const [what, args] of values()) {
-        const answer = await send({ name: String(name), arguments: args });
-        const error = answer.at('error') ?? answer.at('result.structuredContent.error');
-        expect({ name, what, refused: error !== undefined }).toEqual({ name, what, refused: true });
-        assertShort(error ?? null, MAX_TOOL_REFUSAL);
+  test.each(FORMS)(
+    'arguments that mean nothing are refused by every tool in the form %s',
+    async (_, send) => {
+      const listed = (await rpc(one.accessUrl, 'tools/list')).at('result.tools');
+      const tools = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
+      const builtIn = tools.filter(({ name }) => String(name).endsWith('_svc'));
+      const direct = tools.filter(({ name }) => !String(name).endsWith('_svc')).slice(0, 3);
+      expect(builtIn.length).toBeGreaterThan(3);
+      for (const { name } of [...builtIn, ...direct]) {
+        for (const [what, args] of values()) {
+          const answer = await send({ name: String(name), arguments: args });
+          const error = answer.at('error') ?? answer.at('result.structuredContent.error');
+          expect({ name, what, refused: error !== undefined }).toEqual({ name, what, refused: true });
+          assertShort(error ?? null, MAX_TOOL_REFUSAL);
+        }
       }
-    }
-  });
+    },
+  );
 });

@@ -42,7 +42,7 @@ describe('while the disk of SQLite is full', () => {
     expect((await makeUser(service)).status).toBe(201);
   });
 
-  test('reads still work over REST and MCP', async () => {
+  test('reads over REST and MCP still work while the disk of SQLite is full', async () => {
     await fill();
     expect((await service.call('GET', '/users')).status).toBe(200);
     // Answers that reveal a token need a row of the audit log, so lists of servers are no such read.

@@ -16,7 +16,7 @@ const tools = (query = '', serverId = one.serverId) =>
   service.call('GET', `/api/servers/${serverId}/tools${query}`);
 const named = z.array(z.looseObject({ name: z.string() }));
 
-test('lists the tools that clients see, in pages', async () => {
+test('the tool list of a server has the tools that clients see, in pages', async () => {
   const listed = named.parse((await rpc(one.accessUrl, 'tools/list')).at('result.tools'));
   const first = await tools('?limit=10');
   expect(first.body).toMatchObject({
@@ -63,7 +63,7 @@ test('format=tokens returns the token cost of each tool and of each mode', async
   }
 });
 
-test('follows the mode and the restrictions of the server', async () => {
+test('the tool list follows the mode and the restrictions of the server', async () => {
   const wide = await shop(service);
   expect((await tools('?format=tokens', wide.serverId)).body).toMatchObject({ mode: 'discovery' });
   await service.call('PUT', `/api/servers/${wide.serverId}`, {
@@ -72,7 +72,7 @@ test('follows the mode and the restrictions of the server', async () => {
   expect((await tools('', wide.serverId)).body).toMatchObject({ mode: 'direct', actions: 3 });
 });
 
-test('rejects other formats and unknown servers', async () => {
+test('the tool list rejects other formats and unknown servers', async () => {
   expect((await tools('?format=openai')).at('details.faults.0')).toEqual({
     field: 'format',
     rule: 'must be definitions or tokens',
@@ -120,12 +120,12 @@ describe('the CPU time of a listing', () => {
   test.each([
     ['stars around common letters', hostile],
     ['a connector part in each entry', spread],
-  ])('under 1,000 entries with %s is at most doubled', async (_, entries) => {
+  ])('the CPU time of a listing under 1,000 entries with %s is at most doubled', async (_, entries) => {
     const unrestricted = await leastCpu(() => ({}));
     expect(await leastCpu((round) => blocked(entries(round)))).toBeLessThan(2 * unrestricted);
   });
 
-  test('is at most halved when a list is read again', async () => {
+  test('the CPU time of a listing is at most halved when a list is read again', async () => {
     const first = await leastCpu((round) => blocked(hostile(round)));
     expect(await leastCpu((round) => blocked(hostile(round + 5)), true)).toBeLessThan(first / 2);
   });

@@ -13,7 +13,7 @@ let names = 0;
 const newName = () => `server ${++names}`;
 
 describe('creating an MCP server', () => {
-  test('returns 201 with its addresses and the token, which is not shown again', async () => {
+  test('a new MCP server returns 201 with its addresses and, only once, its token', async () => {
     const made = await create({ name: '  Support  ', description: 'for support' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({
@@ -51,7 +51,7 @@ describe('creating an MCP server', () => {
     [{ name: 'a', budgets: 3 }, 'budgets: must be a list: write [3]'],
     [{ name: 'a', restrictions: { actions: 'all' } }, 'restrictions.actions: must be an object'],
     [{ name: 'a', restrictions: { apps: {} } }, 'restrictions.apps: is not a known member'],
-  ])('refuses %j: %s', async (body, sentence) => {
+  ])('a new MCP server is refused with %j: %s', async (body, sentence) => {
     const answer = await create(body);
     expect(answer.status).toBe(400);
     expect(answer.text('code')).toBe('invalid_request');
@@ -62,13 +62,13 @@ describe('creating an MCP server', () => {
     ['{"name": ', 'is not JSON'],
     ['[]', 'The body is invalid'],
     [`${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'nests deeper than 64 levels'],
-  ])('refuses the body %.20s', async (rawBody, sentence) => {
+  ])('a new MCP server is refused with the body %.20s', async (rawBody, sentence) => {
     const answer = await service.call('POST', '/api/servers', { rawBody });
     expect(answer.status).toBe(400);
     expect(answer.text('error')).toContain(sentence);
   });
 
-  test('rejects another content type and a body over 1 MiB', async () => {
+  test('a new MCP server is refused in another content type or over 1 MiB', async () => {
     const form = await service.call('POST', '/api/servers', {
       rawBody: 'name=a',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -104,7 +104,7 @@ describe('creating an MCP server', () => {
 });
 
 describe('listing', () => {
-  test('returns pages and the total', async () => {
+  test('the list of servers returns pages and the total', async () => {
     const own = await startService();
     try {
       for (const name of ['a', 'b', 'c']) await own.call('POST', '/api/servers', { body: { name } });
@@ -117,7 +117,7 @@ describe('listing', () => {
   });
 
   test.each(['limit=0', 'limit=51', 'limit=x', 'offset=-1', 'limit=2&limit=3', 'page=1'])(
-    'refuses ?%s',
+    'the list of servers refuses ?%s',
     async (query) => {
       expect((await service.call('GET', `/api/servers?${query}`)).status).toBe(400);
     },
@@ -133,7 +133,7 @@ describe('listing', () => {
 });
 
 describe('changing', () => {
-  test('changes the given members and replaces restrictions whole', async () => {
+  test('a changed MCP server keeps the other members and replaces restrictions whole', async () => {
     const made = await create({
       name: newName(),
       description: 'kept',
@@ -155,7 +155,7 @@ describe('changing', () => {
     );
   });
 
-  test('to a taken name is 409, to its own name in another case is accepted', async () => {
+  test('a server renamed to a taken name is 409, to its own name in other case is kept', async () => {
     await create({ name: 'Alpha' });
     const path = `/api/servers/${(await create({ name: 'Beta' })).text('serverId')}`;
     expect((await service.call('PUT', path, { body: { name: 'ALPHA' } })).status).toBe(409);
@@ -191,7 +191,7 @@ describe('with the JWT of a user', () => {
     jwt = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
   });
 
-  test('sees, changes and deletes only servers that its JWTs created', async () => {
+  test("a user's JWT sees, changes and deletes only servers created with such a JWT", async () => {
     const byKey = await create({ name: newName() }, { 'x-svc-userid': userId });
     const made = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: newName() } });
     expect(made.body).toMatchObject({ ownerUserId: userId });
@@ -214,14 +214,14 @@ describe('with the JWT of a user', () => {
     expect([answer.status, answer.text('code')]).toEqual([403, 'forbidden']);
   });
 
-  test('cannot create servers when the operator disabled that', async () => {
+  test("a user's JWT cannot create servers when the operator disabled that", async () => {
     await service.call('PUT', '/api/settings', { body: { userServers: 'off' } });
     const answer = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: newName() } });
     expect([answer.status, answer.text('code')]).toEqual([403, 'forbidden']);
     await service.call('PUT', '/api/settings', { body: { userServers: 'on' } });
   });
 
-  test('stops working when the user’s tokens are revoked, a new one works at once', async () => {
+  test("a user's JWT is refused after a revocation, and a new one works at once", async () => {
     await service.call('POST', `/users/${userId}/tokens/revoke`);
     const refused = await service.call('GET', '/api/servers', { bearer: jwt });
     expect([refused.status, refused.text('code')]).toEqual([401, 'unauthorized']);

@@ -28,7 +28,7 @@ describe.each(STORE_KINDS)('restrictions over the recorded calls of a server, on
   const past = (restrictions: object, more: object = {}) =>
     service.call('POST', `/api/servers/${one.serverId}/simulate-past`, { body: { restrictions, ...more } });
 
-  test('say which calls they would have denied, and why', async () => {
+  test('restrictions over recorded calls say which calls they would have denied, and why', async () => {
     const answer = await past({ effects: { allowed: ['read'] } });
     expect(answer.body).toMatchObject({
       checked: 4,
@@ -51,7 +51,7 @@ describe.each(STORE_KINDS)('restrictions over the recorded calls of a server, on
     expect((await past({}, { since: new Date(Date.now() + 60_000).toISOString() })).at('checked')).toBe(0);
   });
 
-  test('say which calls they would have asked the user about', async () => {
+  test('restrictions over recorded calls say which calls would have asked the user', async () => {
     const answer = await past({ confirm: ['write'] });
     expect(answer.at('denied')).toEqual([]);
     expect(answer.at('confirmed')).toMatchObject([
@@ -59,7 +59,7 @@ describe.each(STORE_KINDS)('restrictions over the recorded calls of a server, on
     ]);
   });
 
-  test('come back narrowed to the actions in use, and PUT takes them', async () => {
+  test('restrictions over recorded calls are proposed narrowed, and PUT takes them', async () => {
     const { unused, proposal } = answered.parse((await past({ confirm: ['destructive'] })).body);
     expect(unused).toContainEqual({ connectorId: 'sandbox', actionId: 'delete_customer' });
     expect(unused).not.toContainEqual({ connectorId: 'sandbox', actionId: 'list_customers' });
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('restrictions over the recorded calls of a server, on
     expect((await past(proposal)).body).toMatchObject({ denied: [], unused: [] });
   });
 
-  test('that contradict themselves are refused', async () => {
+  test('restrictions over recorded calls that contradict themselves are refused', async () => {
     const refused = await past({ actions: { mode: 'allowlist', blockedActions: ['a.b'] } });
     expect([refused.status, refused.text('code')]).toEqual([400, 'invalid_request']);
   });

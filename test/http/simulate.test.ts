@@ -73,7 +73,7 @@ test.each([
     () => ({ ...DELETE, input: {}, userId: one.userId }),
     { outcome: 'fails', code: 'invalid_request' },
   ],
-])('when %s', async (_, restrictions, body, expected) => {
+])('a simulated call returns its decision and a reason when %s', async (_, restrictions, body, expected) => {
   await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
   const answer = await simulate(body());
   expect(answer.status).toBe(200);
@@ -81,7 +81,7 @@ test.each([
   expect(answer.text('reason')).not.toBe('');
 });
 
-test('returns the account that it would use, and the failed check', async () => {
+test('a simulated call returns the account that it would use, and the failed check', async () => {
   await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions: {} } });
   const runs = await simulate({ ...READ, userId: one.userId });
   expect(runs.text('credentialId')).toBe(one.credentialId);
@@ -101,7 +101,7 @@ test('a server that is disabled denies every call', async () => {
   expect(answer.body).toMatchObject({ outcome: 'denied', code: 'forbidden' });
 });
 
-test('sends no request and leaves no execution', async () => {
+test('a simulated call sends no request and leaves no execution', async () => {
   const quiet = await shop(service);
   await simulate({ ...DELETE, userId: quiet.userId }, quiet.serverId);
   await service.context.executions.flush();

@@ -17,7 +17,7 @@ describe('the REST limit of users', () => {
   });
   afterAll(() => service.stop());
 
-  test('rejects a fourth call with 429, and counts rejected calls', async () => {
+  test('the REST limit of a user rejects a fourth call and counts rejected calls', async () => {
     const call = (path: string) => service.call('GET', path, { bearer: ada.jwt });
     const limits = (headers: Headers) =>
       ['ratelimit-limit', 'ratelimit-remaining'].map((name) => headers.get(name));
@@ -38,7 +38,7 @@ describe('the REST limit of users', () => {
     expect(refused.text('error')).toContain('Try again in');
   });
 
-  test('counts all JWTs of a user together, and each user separately', async () => {
+  test('the REST limit counts all JWTs of a user together, and each user separately', async () => {
     const { userId, jwt } = await userOf(service, 'bob');
     const second = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const statuses: number[] = [];
@@ -47,7 +47,7 @@ describe('the REST limit of users', () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  test('does not apply to API keys', async () => {
+  test('the REST limit of users does not apply to API keys', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => service.call('GET', '/api/servers')));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(answers[0]?.headers.get('ratelimit-limit')).toBeNull();
@@ -102,7 +102,7 @@ describe('entries of a list of actions', () => {
   const tooMany = { actions: { blockedActions: ['*.*_*', '*a*b*c*d*'] } };
   const rule = 'must hold at most 4 `*`';
 
-  test('with five stars are rejected for a server and for the environment', async () => {
+  test('an action pattern with five stars is rejected for servers and environments', async () => {
     const server = await service.call('POST', '/api/servers', {
       body: { name: 'stars', restrictions: tooMany },
     });
@@ -119,7 +119,7 @@ describe('entries of a list of actions', () => {
     ]);
   });
 
-  test('are at most 1,000', async () => {
+  test('a list of actions has at most 1,000 entries', async () => {
     const refused = await service.call('POST', '/api/servers', {
       body: { name: 'many', restrictions: { actions: { allowedActions: Array(1001).fill('a') } } },
     });

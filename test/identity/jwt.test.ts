@@ -66,7 +66,7 @@ const list = (bearer: string) => service.call('GET', '/api/servers', { bearer })
 describe('a user token', () => {
   const issue = async () => (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
 
-  test('verifies with the published keys and carries the claims of the contract', async () => {
+  test('a user token verifies with the published keys and carries its claims', async () => {
     const keys = (await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: JWK[] };
     const { payload, protectedHeader } = await jwtVerify(await issue(), createLocalJWKSet(keys), {
       issuer: service.url,
@@ -83,7 +83,7 @@ describe('a user token', () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3600);
   });
 
-  test('works for one hour and its tolerance, then is token_expired', async () => {
+  test('a user token works for one hour and its tolerance, then is token_expired', async () => {
     const token = await issue();
     clock.advance(HOUR + 29_000);
     expect((await list(token)).status).toBe(200);
@@ -93,7 +93,7 @@ describe('a user token', () => {
     expect(late.headers.get('www-authenticate')).toContain('invalid_token');
   });
 
-  test('with one changed character, another algorithm or none is refused', async () => {
+  test('a user token with one changed character, another algorithm or none is refused', async () => {
     const token = await issue();
     const [header = '', payload = '', signature = ''] = token.split('.');
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -118,7 +118,7 @@ describe('a user token', () => {
     }
   });
 
-  test('survives the rotation of the signing key', async () => {
+  test('a user token survives the rotation of the signing key', async () => {
     clock.advance(30 * DAY - HOUR - 15 * MINUTE);
     const before = await issue();
     clock.advance(20 * MINUTE);
@@ -128,7 +128,7 @@ describe('a user token', () => {
     expect((await list(after)).status).toBe(200);
   });
 
-  test('is rejected after its user is deleted', async () => {
+  test('a user token is rejected after its user is deleted', async () => {
     const gone = (await service.call('POST', '/users', { body: { username: 'gone' } })).text('userId');
     const token = (await service.call('GET', `/2023-12/user/${gone}/token`)).text('token');
     expect((await list(token)).status).toBe(200);
@@ -152,7 +152,7 @@ describe('a token of a trusted issuer', () => {
       .setAudience(options.audience ?? 'my-app')
       .sign(options.key ?? issuerKey);
 
-  test('acts for the user that its claim names', async () => {
+  test('a token of a trusted issuer acts for the user that its claim names', async () => {
     const made = await service.call('POST', '/api/servers', {
       bearer: await sign({}),
       body: { name: 'issued' },
@@ -160,7 +160,7 @@ describe('a token of a trusted issuer', () => {
     expect(made.body).toMatchObject({ ownerUserId: userId });
   });
 
-  test('for an unknown user is 401, unless the issuer creates users', async () => {
+  test('a foreign token of an unknown user is 401, unless the issuer creates users', async () => {
     expect((await list(await sign({ email: 'nobody@example.com' }))).status).toBe(401);
     const token = await sign({ sub: 'newcomer' }, { issuer: 'https://new.example.com' });
     const both = await Promise.all([list(token), list(token)]);
@@ -174,7 +174,7 @@ describe('a token of a trusted issuer', () => {
     ['with a line separator', 'a\u2028b', 'must not hold control characters'],
     ['of 201 characters', 'x'.repeat(201), 'must be 1 to 200 characters'],
     ['with a blank before it', ' newcomer', 'must not begin or end with a blank'],
-  ])('of an issuer that creates users makes no user of a name %s', async (_what, sub, rule) => {
+  ])('a token of an issuer that creates users makes no user of a name %s', async (_what, sub, rule) => {
     const refused = await list(await sign({ sub }, { issuer: 'https://new.example.com' }));
     expect([refused.status, refused.text('code')]).toEqual([401, 'unauthorized']);
     expect(refused.text('error')).toContain(rule);
@@ -182,7 +182,7 @@ describe('a token of a trusted issuer', () => {
     expect(JSON.stringify(users.body)).not.toContain(JSON.stringify(sub));
   });
 
-  test('waits once in five seconds for keys that cannot be fetched', async () => {
+  test('keys of an issuer that cannot be fetched are asked for once in five seconds', async () => {
     const status = async (sub: string) =>
       (await list(await sign({ sub }, { issuer: 'https://down.example.com' }))).status;
     expect([await status('one'), await status('other'), asked]).toEqual([503, 503, 1]);
@@ -190,12 +190,12 @@ describe('a token of a trusted issuer', () => {
     expect([await status('one'), asked]).toEqual([503, 2]);
   });
 
-  test('issued 30 s ahead or a day before its expiry is accepted', async () => {
+  test('a foreign token issued 30 s ahead or a day before its expiry is accepted', async () => {
     for (const claims of [{ iat: seconds() + 30 }, { iat: seconds() - 100, exp: seconds() + 86_300 }])
       expect((await list(await sign(claims))).status).toBe(200);
   });
 
-  test('is revoked even if the clock of its issuer is ahead', async () => {
+  test('a foreign token is revoked even if the clock of its issuer is ahead', async () => {
     const before = await Promise.all([
       sign({}),
       sign({ iat: seconds() + 30 }),

@@ -8,7 +8,7 @@ import type { Lookup } from '../../src/outbound/outbound-names.ts';
 describe('the guard', () => {
   const strict = createAddressGuard([], false);
 
-  test(`knows ${PUBLIC.length} public forms as such`, () => {
+  test(`the guard of addresses recognises ${PUBLIC.length} forms of public addresses`, () => {
     expect(PUBLIC.length).toBeGreaterThanOrEqual(50);
     const blocked = PUBLIC.filter((host) => !strict.allowsHost(new URL(`https://${host}/`).hostname, 443));
     expect(blocked).toEqual([]);
@@ -37,7 +37,7 @@ describe('the guard', () => {
     expect(open.allowsHost('10.0.0.1', 80)).toBe(true);
   });
 
-  test('allows the addresses that the operator names and no others', () => {
+  test('the guard allows the addresses that the operator names and no others', () => {
     const guard = createAddressGuard(
       [
         { kind: 'cidr', address: '10.1.0.0', bits: 16 },
@@ -57,7 +57,7 @@ describe('the guard', () => {
     expect(guard.allowsPlain('example.com', 80)).toBe(false);
   });
 
-  test('decides about a NAT64 address by the IPv4 address inside', () => {
+  test('the guard of addresses decides about a NAT64 address by the IPv4 address inside', () => {
     const guard = createAddressGuard(
       [
         { kind: 'cidr', address: '10.1.0.0', bits: 16 },
@@ -74,7 +74,7 @@ describe('the guard', () => {
     ]);
   });
 
-  test('in development allows loopback and private networks, and plain http to loopback', () => {
+  test('the guard in development allows private networks, and plain http to loopback', () => {
     const guard = createAddressGuard([], true);
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '192.168.0.1', '[fd00::1]']) {
       expect(guard.allowsHost(host, 443)).toBe(true);
@@ -116,7 +116,7 @@ describe('nothing connects', () => {
     await new Promise((resolve) => canary.close(resolve));
   });
 
-  test(`by any of ${HOSTILE.length} hostile literals`, async () => {
+  test(`no request connects by any of ${HOSTILE.length} hostile literals`, async () => {
     expect(HOSTILE.length).toBeGreaterThanOrEqual(150);
     const strict = outbound();
     const through: string[] = [];
@@ -144,7 +144,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('through a user name in the address, another scheme, or no address', async () => {
+  test('no request connects by a user name, another scheme or no address', async () => {
     const strict = outbound();
     for (const url of [
       `https://user@127.0.0.1:${port}/`,
@@ -164,7 +164,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to a name with one forbidden address among its answers', async () => {
+  test('no request connects to a name with one forbidden address among its answers', async () => {
     for (const bad of [
       '127.0.0.1',
       '::1',
@@ -187,7 +187,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to a name that resolves to another address between two calls', async () => {
+  test('no request connects to a name that resolves to another address between calls', async () => {
     const rebinding = answering([['10.255.255.1'], ['127.0.0.1']]);
     const one = outbound(rebinding, [{ kind: 'cidr', address: '10.255.255.0', bits: 24 }]);
     const url = `https://rebind.example.com:${port}/`;
@@ -200,7 +200,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to another port of a name that is allowed at one', async () => {
+  test('no request connects to another port of a name that is allowed at one', async () => {
     const one = outbound(answering([['127.0.0.1']]), [
       { kind: 'host', host: 'crm.internal', port: port + 1 },
     ]);
@@ -209,7 +209,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to our own sandbox without permission or outside its folder', async () => {
+  test('no request reaches our own sandbox without permission or outside its folder', async () => {
     const strict = outbound();
     strict.allowSandbox(async () => `http://127.0.0.1:${port}`);
     for (const [path, allowSandbox] of [

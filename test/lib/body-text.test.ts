@@ -61,30 +61,33 @@ const codeOf = async (work: () => unknown): Promise<string> => {
 };
 
 describe('a request body', () => {
-  test.each(Object.keys(PACKED))('in %s and any charset gives the text that was sent', async (encoding) => {
-    const pack = Object.entries(PACKED).find(([name]) => name === encoding)?.[1];
-    await fc.assert(
-      fc.asyncProperty(
-        fc.string({ unit: 'grapheme' }),
-        fc.constantFrom(...Object.keys(WRITTEN)),
-        async (text, charset) => {
-          const body = pack?.(WRITTEN[charset]?.(text) ?? Buffer.alloc(0)) ?? Buffer.alloc(0);
-          fc.pre(!text.startsWith('\ufeff') && body.length > 0);
-          expect(await received(body, { charset, encoding })).toBe(text);
-        },
-      ),
-      { numRuns: 40 },
-    );
-  });
+  test.each(Object.keys(PACKED))(
+    'a request body in %s and any charset gives the text that was sent',
+    async (encoding) => {
+      const pack = Object.entries(PACKED).find(([name]) => name === encoding)?.[1];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.string({ unit: 'grapheme' }),
+          fc.constantFrom(...Object.keys(WRITTEN)),
+          async (text, charset) => {
+            const body = pack?.(WRITTEN[charset]?.(text) ?? Buffer.alloc(0)) ?? Buffer.alloc(0);
+            fc.pre(!text.startsWith('\ufeff') && body.length > 0);
+            expect(await received(body, { charset, encoding })).toBe(text);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    },
+  );
 
-  test('in an older charset gives the text that was sent', async () => {
+  test('a request body in an older charset gives the text that was sent', async () => {
     expect(await received(Buffer.from('"Größe"', 'latin1'), { charset: 'iso-8859-1' })).toBe('"Größe"');
     expect(await received(Buffer.from([0x22, 0x80, 0x22]), { charset: 'windows-1252' })).toBe('"€"');
     const japanese = Buffer.from([0x22, 0x93, 0xfa, 0x96, 0x7b, 0x22]);
     expect(await received(japanese, { charset: 'Shift_JIS' })).toBe('"日本"');
   });
 
-  test('with any bytes is taken as it is or refused', async () => {
+  test('a request body with any bytes is taken unchanged or refused', async () => {
     const encoding = fc.constantFrom('identity', 'gzip', 'br', 'deflate', 'compress', 'gzip, gzip');
     const charset = fc.constantFrom('utf-8', 'utf-16', 'shift_jis', 'iso-8859-1', 'klingon');
     await fc.assert(
@@ -102,18 +105,18 @@ describe('a request body', () => {
     );
   });
 
-  test('in another charset without its name is refused', async () => {
+  test('a request body in another charset without its name is refused', async () => {
     expect(await codeOf(() => received(Buffer.from('"Größe"', 'latin1'), {}))).toBe('invalid_request');
   });
 
-  test('that unpacks to more than the limit is refused', async () => {
+  test('a request body that unpacks to more than the limit is refused', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000, ' '));
     expect(await codeOf(() => received(bomb, { encoding: 'gzip' }))).toBe('payload_too_large');
     const twice = gzipSync(bomb);
     expect(await codeOf(() => received(twice, { encoding: 'gzip,gzip' }))).toBe('payload_too_large');
   });
 
-  test('with a form is read in the charset of the form', () => {
+  test('a request body with a form is read in the charset of the form', () => {
     const type = 'application/x-www-form-urlencoded';
     expect(requestForm(Buffer.from('a=Gr%F6%DFe+1&b'), `${type}; charset=iso-8859-1`)).toEqual([
       ['a', 'Größe 1'],
@@ -137,7 +140,7 @@ test('an answer in an unknown charset is read as UTF-8', () => {
 });
 
 describe('numbers beyond 2^53', () => {
-  test('keep their digits as text, and are written as they came', () => {
+  test('numbers beyond 2^53 keep their digits as text, and are written as they came', () => {
     fc.assert(
       fc.property(fc.array(digits, { maxLength: 5 }), (numbers) => {
         const text = `{"a":[${numbers.join(',')}]}`;
@@ -170,14 +173,14 @@ describe('numbers beyond 2^53', () => {
     expect(parseJson(` \ufeff${text}`.trimStart())).toBe(expected);
   });
 
-  test('are the same when a text is parsed in steps', async () => {
+  test('numbers beyond 2^53 are the same when a text is parsed in steps', async () => {
     const text = `[${Array.from({ length: 5000 }, (_, index) => `{"id":${9007199254740993n + BigInt(index)}}`).join(',')}]`;
     const parsed = await parseInSteps(Buffer.from(text), 100_000, async () => {});
     expect(parsed).toEqual(parseJson(text));
     expect(parsed).toMatchObject({ 4999: { id: '9007199254745992' } });
   });
 
-  test('change nothing in a value without them', () => {
+  test('the exact parser changes nothing in a value without numbers beyond 2^53', () => {
     fc.assert(
       fc.property(value, (one) => {
         const text = JSON.stringify(one);
@@ -187,7 +190,7 @@ describe('numbers beyond 2^53', () => {
     );
   });
 
-  test('are rounded in documents with schemas', () => {
+  test('numbers beyond 2^53 are rounded in documents with schemas', () => {
     expect(jsonFromBody('{"maximum":9223372036854775807}', { doubles: true })).toEqual({
       maximum: 2 ** 63,
     });

@@ -14,20 +14,20 @@ describe('the fault of a value that no form of a union takes', () => {
     one: z.union([z.strictObject({ a: z.string() }), z.string()]).optional(),
   });
 
-  test('names every form', () => {
+  test('the fault of a value outside of a union names every form', () => {
     expect(faults(form, { id: 1, mode: 'none' })).toEqual([
       { field: 'id', rule: 'must be text or a list' },
       { field: 'mode', rule: 'must be all or a number' },
     ]);
   });
 
-  test('is inside of the form that has the type of the value', () => {
+  test('the fault of a union is inside of the form that has the type of the value', () => {
     expect(faults(form, { id: 'x', one: { a: 1 } })).toEqual([
       { field: 'one.a', rule: 'must be text: write "1" in quotes' },
     ]);
   });
 
-  test('says that a missing value is required', () => {
+  test('the fault of a missing union says that the value is required', () => {
     expect(faults(form, {})).toEqual([{ field: 'id', rule: 'is required' }]);
   });
 });

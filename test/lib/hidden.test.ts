@@ -16,14 +16,14 @@ describe('a text', () => {
     ['an escape', 'a\u001B[8mb', 'U+001B'],
     ['a line separator', 'a\u2028b', 'U+2028'],
     ['half a surrogate pair', 'a\uD83Db', 'U+D83D'],
-  ])('with %s has a hidden character', (_, text, named) => {
+  ])('a text with %s has a hidden character', (_, text, named) => {
     expect(hiddenIn(text)).toBe(named);
     expect(hiddenIn(withoutHidden(text))).toBeUndefined();
     expect(withoutHidden(text)).toContain(named.slice(2));
   });
 
   test.each(['Plain text.', 'Zwei\n\tZeilen – „so“ …', 'Ελληνικά, 日本語, العربية', 'an emoji 🙂'])(
-    'such as %j has none',
+    'a text such as %j has no hidden character',
     (text) => {
       expect(hiddenIn(text)).toBeUndefined();
       expect(withoutHidden(text)).toBe(text);

@@ -125,7 +125,7 @@ test('a name that answers slowly counts as doubtful', async () => {
   expect(asked).toEqual(names(6, 'silent'));
 });
 
-test('names that went silent leave a thread to a name that still answers', async () => {
+test('names without an answer leave a thread to a name that still answers', async () => {
   const { clock, asked, look, answer } = heldNames();
   const silent = names(20, 'silent');
   for (const name of [...silent, 'known.example']) {

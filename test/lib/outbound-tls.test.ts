@@ -29,11 +29,11 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('speaks HTTP/1.1 to a server that offers HTTP/2', async () => {
+test('an outbound call speaks HTTP/1.1 to a server that offers HTTP/2', async () => {
   expect(await spokenBy({})).toEqual(['1.1', '1.1']);
 });
 
-test('speaks HTTP/1.1 to a server that offers HTTP/2 behind an egress proxy', async () => {
+test('an outbound call through an egress proxy speaks HTTP/1.1 to an HTTP/2 server', async () => {
   const proxy = createServer().on('connect', (req, socket) => {
     const [host, port] = (req.url ?? '').split(':');
     const through = connect(Number(port), host, () => {

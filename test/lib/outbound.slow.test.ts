@@ -64,7 +64,7 @@ describe('outbound calls', () => {
     return error;
   };
 
-  test('return status, headers and body, and reuse the connection', async () => {
+  test('outbound calls return status, headers and body, and reuse the connection', async () => {
     const sockets = new Set<unknown>();
     handler = (req, res) => {
       sockets.add(req.socket);
@@ -87,7 +87,7 @@ describe('outbound calls', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('unpacks %s', async (encoding, pack) => {
+  ])('an outbound call unpacks %s', async (encoding, pack) => {
     handler = (_req, res) => res.writeHead(200, { 'content-encoding': encoding }).end(pack('packed text'));
     expect((await get()).body.toString()).toBe('packed text');
     let text = '';
@@ -237,14 +237,14 @@ describe('outbound calls', () => {
       expect(seen[1]?.headers['content-length']).toBe(method === then && 'body' in body ? '2' : undefined);
     });
 
-    test('to another origin carry no credential in any header', async () => {
+    test('redirects to another origin carry no credential in any header', async () => {
       handler = redirecting(302, `${otherOrigin}/end`);
       expect((await follow()).body.toString()).toBe('arrived');
       expect(JSON.stringify(seen[1]?.headers)).not.toContain(CANARY);
       expect(seen[1]?.headers.host).toBe(new URL(otherOrigin).host);
     });
 
-    test('to another origin carry no body', async () => {
+    test('redirects to another origin carry no body', async () => {
       for (const method of ['POST', 'PUT', 'DELETE']) {
         handler = redirecting(307, `${otherOrigin}/end`);
         expect((await failure(follow({ method, body: CANARY }))).message).toContain('another origin');
@@ -252,7 +252,7 @@ describe('outbound calls', () => {
       expect(seen.filter((one) => one.url === '/end')).toEqual([]);
     });
 
-    test('are at most three, and the guard checks each', async () => {
+    test('redirects are at most three, and the guard checks each', async () => {
       handler = redirecting(302, '/again');
       expect((await failure(follow())).message).toContain('more than 3 times');
       expect(seen.length).toBe(4);
@@ -279,7 +279,7 @@ describe('outbound calls', () => {
       }
     });
 
-    test('are not followed unless the caller asks for it', async () => {
+    test('redirects are not followed unless the caller asks for it', async () => {
       handler = redirecting(302, '/end');
       expect((await get()).status).toBe(302);
     });

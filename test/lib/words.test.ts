@@ -31,7 +31,7 @@ describe('forms of a word have one stem', () => {
     ['sing', 'string'],
     ['status', 'state'],
     ['business', 'busy'],
-  ])('but not those of %s and %s', (a, b) => {
+  ])('the words %s and %s do not have one stem', (a, b) => {
     expect(stemOf(a)).not.toBe(stemOf(b));
   });
 });
