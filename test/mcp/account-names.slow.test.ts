@@ -76,13 +76,13 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     for (const one of [home, work]) await change(one, { default: false });
   };
 
-  test('sees no account in answers while there is only one', async () => {
+  test('a user with one account sees no account in answers', async () => {
     const answer = await get();
     expect(answer.at('result.structuredContent')).toEqual({ data: { id: 'a' } });
     expect(await toolNames(url)).not.toContain(TOOL);
   });
 
-  test('chooses an account by its exact name, and each answer names it', async () => {
+  test('a user with two accounts chooses one by its exact name, and answers name it', async () => {
     work = await connect(keys[1], 'Work');
     const account = { credentialId: work, name: 'Work' };
     const direct = await get({ credentialId: 'Work' });
@@ -102,7 +102,7 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     ]);
   });
 
-  test('is refused another spelling of a name, with the account that is near', async () => {
+  test('a user who misspells the name of an account is refused with the nearest one', async () => {
     shop.party.seen.length = 0;
     const answer = await get({ credentialId: 'work' });
     expect([code(answer), shop.party.seen]).toEqual(['credential_not_found', []]);
@@ -117,7 +117,7 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     expect(repaired.at('result.structuredContent.account.name')).toBe('Work');
   });
 
-  test('sees the account in errors too', async () => {
+  test('a user with two accounts sees the account in errors too', async () => {
     shop.party.answer = () => ({ status: 422, body: { error: { message: 'No.' } } });
     const answer = await get({ credentialId: 'Work' });
     const account = { credentialId: work, name: 'Work' };
@@ -125,7 +125,7 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     expect(JSON.stringify(answer.at('result.content'))).toContain('Work');
   });
 
-  test('sees the account next to the content of an app', async () => {
+  test('a user with two accounts sees the account next to the content of an app', async () => {
     await connect(keys[0], 'Mine', 'notes');
     const ours = await connect(keys[1], 'Ours', 'notes');
     shop.party.answer = () => ({ status: 200, body: { content: [{ type: 'text', text: 'A note.' }] } });
@@ -143,7 +143,7 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     });
   });
 
-  test('has to choose by id among accounts of one name', async () => {
+  test('a user with accounts of one name has to choose by id', async () => {
     const third = await connect(keys[2], 'Work');
     shop.party.seen.length = 0;
     const answer = await get({ credentialId: 'Work' });
@@ -154,14 +154,14 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     expect((await get({ credentialId: 'Work' })).at('result.structuredContent.account.name')).toBe('Work');
   });
 
-  test('lists the tool for a default only while there are several accounts', async () => {
+  test('the tool for a default is listed only while a user has several accounts', async () => {
     for (const at of [url, discovery]) expect(await toolNames(at)).toContain(TOOL);
   });
 
   describe('that has no default', () => {
     afterEach(clear);
 
-    test('sets one with the token that the user agreed to', async () => {
+    test('a user without a default account sets one with the token of the agreement', async () => {
       expect(code(await get())).toBe('credential_ambiguous');
       expect(text(await get())).toContain(TOOL);
       const asked = await call(TOOL, { credentialId: 'Work' });
@@ -190,21 +190,24 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     test.each([
       ['accept', ['Home']],
       ['decline', []],
-    ] as const)('is asked in its client, and the answer %s counts', async (action, after) => {
-      const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
-      const asked: string[] = [];
-      client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-        asked.push(params.message);
-        return { action, content: {} };
-      });
-      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-      await client.callTool({ name: TOOL, arguments: { credentialId: 'Home' } });
-      await client.close();
-      expect(asked).toEqual([expect.stringMatching(/account of Shop[^]*"Home"[^]*cred_/)]);
-      expect(await defaults()).toEqual(after);
-    });
+    ] as const)(
+      'a user is asked in the client about a default account, and the answer %s counts',
+      async (action, after) => {
+        const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+        const asked: string[] = [];
+        client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+          asked.push(params.message);
+          return { action, content: {} };
+        });
+        await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+        await client.callTool({ name: TOOL, arguments: { credentialId: 'Home' } });
+        await client.close();
+        expect(asked).toEqual([expect.stringMatching(/account of Shop[^]*"Home"[^]*cred_/)]);
+        expect(await defaults()).toEqual(after);
+      },
+    );
 
-    test('is asked between two requests of MCP 2026-07-28', async () => {
+    test('a user is asked about a default account between requests of MCP 2026-07-28', async () => {
       const send = (more: JsonObject = {}) =>
         modern(
           url,
@@ -224,12 +227,12 @@ describe.each(STORE_KINDS)('a user with accounts called Home and Work, over %s',
     ['an unknown account', { credentialId: 'Office' }, 'credential_not_found'],
     ['an account of another app', { credentialId: 'Ours', connectorId: 'shop' }, 'credential_not_found'],
     ['an app that is not here', { credentialId: 'Work', connectorId: 'shopp' }, 'connector_not_found'],
-  ])('cannot make %s the default', async (_, args, expected) => {
+  ])('a user cannot make %s the default', async (_, args, expected) => {
     expect(code(await call(TOOL, args))).toBe(expected);
     expect(await defaults()).toEqual([]);
   });
 
-  test('cannot make an account that does not work the default', async () => {
+  test('a user cannot make an account that does not work the default', async () => {
     const third = await connect(keys[2], 'Old');
     shop.party.keys.delete(keys[2]);
     await get({ credentialId: third });

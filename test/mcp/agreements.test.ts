@@ -148,7 +148,7 @@ async function hangUp(request: JsonObject): Promise<void> {
 }
 
 describe('an agreement of several requests', () => {
-  test('runs its call once when the last request is repeated', async () => {
+  test('an agreement of several requests runs its call once when the last is repeated', async () => {
     const last = await finalRequest();
     expect(outcome(await call('bank_close_account', last))).toBe('Done.');
     for (const at of [0, 1, 0]) {
@@ -159,7 +159,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('runs its call once when two processes get its last request at the same time', async () => {
+  test('an agreement runs its call once when two processes get its last request', async () => {
     const last = await finalRequest();
     const outcomes = await Promise.all(
       [0, 1, 0, 1, 0, 1].map(async (at) => outcome(await call('bank_close_account', last, { at }))),
@@ -169,7 +169,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('is not multiplied by repeating a middle request', async () => {
+  test('an agreement is not multiplied by repeating a middle request', async () => {
     const asked = await call('bank_close_account');
     const middle = answering(asked, 'confirm');
     const states = [await call('bank_close_account', middle), await call('bank_close_account', middle)];
@@ -179,7 +179,7 @@ describe('an agreement of several requests', () => {
     ]);
   });
 
-  test('can be used again when the client disconnected before the work started', async () => {
+  test('an agreement is usable again after a disconnect before the work started', async () => {
     const last = await finalRequest();
     await hangUp(last);
     await expect.poll(async () => outcome(await call('bank_close_account', last))).toBe('Done.');
@@ -188,7 +188,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('is used up when the client disconnected during the work', async () => {
+  test('an agreement is used up when the client disconnected during the work', async () => {
     const last = await finalRequest();
     const released = Promise.withResolvers<void>();
     answered = released.promise;
@@ -202,7 +202,7 @@ describe('an agreement of several requests', () => {
     released.resolve();
   });
 
-  test('can start with a token, and then is not asked for again', async () => {
+  test('an agreement can start with a token, and then is not asked for again', async () => {
     const sampling = { capabilities: { sampling: {}, elicitation: { url: {} } } };
     const ask = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
     const before = app.answer;

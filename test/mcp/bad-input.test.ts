@@ -39,7 +39,7 @@ const open = async (version?: string) => String((await initialize(version)).head
 describe.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
   '%s',
   (method) => {
-    test.each(['', '  '])('takes the blank cursor "%s" for none', async (cursor) => {
+    test.each(['', '  '])('a list takes the blank cursor "%s" for none', async (cursor) => {
       const whole = await rpc(one.accessUrl, method);
       expect((await rpc(one.accessUrl, method, { cursor })).at('result')).toEqual(whole.at('result'));
       const inSession = { headers: { 'mcp-session-id': await open() } };
@@ -47,7 +47,7 @@ describe.each(['tools/list', 'resources/list', 'resources/templates/list', 'prom
       expect(paged.at('result')).toEqual(whole.at('result'));
     });
 
-    test('refuses a cursor of another list', async () => {
+    test('a list refuses a cursor of another list', async () => {
       const refused = await rpc(one.accessUrl, method, { cursor: '0.' });
       expect(refused.at('error.code')).toBe(-32602);
     });
@@ -131,7 +131,7 @@ describe('a body', () => {
     });
   });
 
-  test('with an unknown method gets an error that names it', async () => {
+  test('an unknown method gets an error that names it', async () => {
     const answer = await rpc(one.accessUrl, 'tools/lst');
     expect(answer.at('error')).toMatchObject({
       code: -32601,
@@ -149,7 +149,7 @@ describe('a body', () => {
     },
   );
 
-  test('with a task is answered like one without', async () => {
+  test('a call with a task is answered like one without', async () => {
     const params = { name: 'list_connectors_svc', task: { ttl: 1000 } };
     for (const answer of [
       await rpc(one.accessUrl, 'tools/call', params),
@@ -158,7 +158,7 @@ describe('a body', () => {
       expect(answer.at('result.structuredContent.connectors')).toHaveLength(1);
   });
 
-  test('with wrong arguments gets an error for each of them', async () => {
+  test('wrong arguments get an error for each of them', async () => {
     const call = async (name: string, args: object) =>
       (await rpc(one.accessUrl, 'tools/call', { name, arguments: args })).at('result.content.0.text');
     expect(await call('list_connectors_svc', { category: 5, more: 1 })).toMatch(
@@ -174,7 +174,7 @@ describe('a body', () => {
     expect(await call('execute_batch_svc', { calls: [] })).toContain('calls: must be at least 1 item.');
   });
 
-  test('with an unknown Content-Encoding is rejected with the reason', async () => {
+  test('an unknown Content-Encoding is rejected with the reason', async () => {
     const answer = await rpc(one.accessUrl, 'ping', undefined, {
       headers: { 'content-encoding': 'compress' },
     });
@@ -182,12 +182,12 @@ describe('a body', () => {
     expect(answer.at('error.message')).toContain('Content-Encoding');
   });
 
-  test('with an unknown member or a byte order mark is answered', async () => {
+  test('a body with an unknown member or a byte order mark is answered', async () => {
     const raw = '{"jsonrpc":"2.0","id":1,"method":"ping","extra":true}';
     expect((await rpc(one.accessUrl, '', undefined, { raw })).status).toBe(200);
   });
 
-  test('with an answer to no request is accepted and ignored', async () => {
+  test('a response to no request is accepted and ignored', async () => {
     const raw = '{"jsonrpc":"2.0","id":1,"result":{}}';
     expect((await rpc(one.accessUrl, '', undefined, { raw })).status).toBe(202);
   });
@@ -240,7 +240,7 @@ describe('headers', () => {
 });
 
 describe('a session', () => {
-  test('answers each message of a batch and rejects empty and long batches', async () => {
+  test('a session answers each message of a batch and rejects empty and long batches', async () => {
     const sessionId = await open('2025-03-26');
     const post = (messages: object[]) =>
       rpc(one.accessUrl, '', undefined, {
@@ -267,7 +267,7 @@ describe('a session', () => {
     await answer.text();
   });
 
-  test('is gone after its end, and rejects a second initialize', async () => {
+  test('a session is gone after its end, and rejects a second initialize', async () => {
     const headers = { 'mcp-session-id': await open() };
     const again = await rpc(one.accessUrl, 'initialize', { protocolVersion: '2025-11-25' }, { headers });
     expect([again.status, again.at('error.code')]).toEqual([400, -32600]);
@@ -289,7 +289,7 @@ describe('a session', () => {
     expect(await ping(one.accessUrl, await open())).toBe(200);
   });
 
-  test('its stream ends when its token expires', async () => {
+  test('the stream of a session ends when its token expires', async () => {
     const own = await shop(service);
     const sessionId = String((await initialize(undefined, own.accessUrl)).headers.get('mcp-session-id'));
     const stream = await fetch(own.accessUrl, {
@@ -340,7 +340,7 @@ test('a request whose client disconnected early still ends', async () => {
 });
 
 describe('a client that does not read', () => {
-  test('loses an event stream with more than 1 MiB unread', async () => {
+  test('a client that does not read loses a stream with more than 1 MiB unread', async () => {
     let closed = false;
     const server = createServer((_req, res) => {
       res.on('close', () => (closed = true));
@@ -356,7 +356,7 @@ describe('a client that does not read', () => {
     server.close();
   });
 
-  test('loses its connection after a minute without reading an answer', async () => {
+  test('a client that does not read loses its connection after a minute', async () => {
     let timeout = 0;
     const server = createServer((req, res) => {
       sendJson(res, 200, { body: JSON.stringify('x'.repeat(20_000_000)) });

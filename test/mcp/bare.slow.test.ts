@@ -30,7 +30,7 @@ test('HEAD of an MCP address is 405 with the allowed methods', async () => {
 });
 
 describe('a request without initialize on the token URL', () => {
-  test('lists built-in tools first, then actions in a stable order', async () => {
+  test('tools/list without initialize has built-in tools first, in a stable order', async () => {
     const first = await rpc(one.accessUrl, 'tools/list');
     const names = JSON.stringify(first.at('result.tools'));
     expect(first.status).toBe(200);
@@ -43,12 +43,15 @@ describe('a request without initialize on the token URL', () => {
     expect((await rpc(one.accessUrl, 'tools/list')).body).toEqual(first.body);
   });
 
-  test.each([0, 7, '', 'abc', '0'])('echoes the id %j as it was sent', async (id) => {
-    expect((await rpc(one.accessUrl, 'tools/list', {}, { id })).at('id')).toBe(id);
-    expect((await rpc(one.accessUrl, 'prompts/list', {}, { id })).at('id')).toBe(id);
-  });
+  test.each([0, 7, '', 'abc', '0'])(
+    'a request without initialize gets back its id %j as it was sent',
+    async (id) => {
+      expect((await rpc(one.accessUrl, 'tools/list', {}, { id })).at('id')).toBe(id);
+      expect((await rpc(one.accessUrl, 'prompts/list', {}, { id })).at('id')).toBe(id);
+    },
+  );
 
-  test('runs an action with the stored credential and reads all pages', async () => {
+  test('a call without initialize runs with the stored credential and reads all pages', async () => {
     const seen = new Set<unknown>();
     let offset = 0;
     for (;;) {
@@ -64,7 +67,7 @@ describe('a request without initialize on the token URL', () => {
     expect(seen.size).toBe(240);
   });
 
-  test('returns faults by field and the schema for wrong parameters', async () => {
+  test('a call without initialize gets faults by field and the schema', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'execute_action_svc',
       arguments: { connectorId: 'sandbox', actionId: 'get_customer', parameters: { customer: 'x' } },
@@ -81,7 +84,7 @@ describe('a request without initialize on the token URL', () => {
     expect(answer.at('result.structuredContent.error.details.inputSchema.required')).toEqual(['customerId']);
   });
 
-  test('returns the rejection of the third party as a tool error', async () => {
+  test("a call without initialize gets the app's rejection as a tool error", async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'sandbox_get_customer',
       arguments: { customerId: 'cus_0' },
@@ -93,7 +96,7 @@ describe('a request without initialize on the token URL', () => {
     });
   });
 
-  test('finds actions by plain words', async () => {
+  test('a search without initialize finds actions by plain words', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'search_actions_svc',
       arguments: { query: 'add a new customer', limit: 3 },
@@ -105,7 +108,7 @@ describe('a request without initialize on the token URL', () => {
     });
   });
 
-  test('describes actions, connectors and accounts', async () => {
+  test('a request without initialize reads actions, connectors and accounts', async () => {
     const call = (name: string, args: object) => rpc(one.accessUrl, 'tools/call', { name, arguments: args });
     const action = await call('get_action_svc', {
       actions: [{ connectorId: 'sandbox', actionId: 'create_customer' }],
@@ -125,7 +128,7 @@ describe('a request without initialize on the token URL', () => {
     expect(JSON.stringify(accounts.body)).not.toContain(one.apiKey);
   });
 
-  test('reads resources and prompts', async () => {
+  test('a request without initialize reads resources and prompts', async () => {
     const list = await rpc(one.accessUrl, 'resources/read', {
       uri: 'svc://connectors/sandbox/actions/get_order',
     });
@@ -145,7 +148,7 @@ describe('a request without initialize on the token URL', () => {
     expect(completed.at('result.completion.values')).toEqual(['sandbox']);
   });
 
-  test('stores a result that is too large, and returns it page by page', async () => {
+  test('a large result without initialize is stored and returned page by page', async () => {
     const { toResultText, INLINE_BYTES } = await import('../../src/mcp/answers/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');

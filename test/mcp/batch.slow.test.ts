@@ -70,7 +70,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     expect(elapsedMs).toBeLessThan(durations.reduce((sum, { durationMs }) => sum + durationMs, 0));
   });
 
-  test('reports progress as the number of finished calls', async () => {
+  test('a batch reports progress as the number of finished calls', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'execute_batch_svc',
       arguments: { calls: [call('get_product', { productId: 'prd_101' }), call('list_products')] },
@@ -82,7 +82,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     ]);
   });
 
-  test('accepts one to ten calls and checks the restrictions of each', async () => {
+  test('a batch accepts one to ten calls and checks the restrictions of each', async () => {
     expect((await batch([])).at('result.structuredContent.error.code')).toBe('invalid_request');
     const eleven = Array.from({ length: 11 }, () => call('list_products'));
     expect((await batch(eleven)).at('result.structuredContent.error.code')).toBe('invalid_request');

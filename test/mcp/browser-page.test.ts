@@ -22,7 +22,7 @@ describe('a browser', () => {
     ['an access URL', () => one.accessUrl],
     ['an address without a token', withoutToken],
     ['an address with a wrong token', () => `${withoutToken()}/gh_mcp_wrong`],
-  ])('that opens %s gets a page that repeats nothing of it', async (_, url) => {
+  ])('a browser that opens %s gets a page that repeats nothing of it', async (_, url) => {
     const answer = await get(url(), BROWSER);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([405, 'text/html; charset=utf-8']);
     const page = await answer.text();
@@ -32,7 +32,7 @@ describe('a browser', () => {
     expect((await get(`${service.url}${start}`, BROWSER)).status).toBe(200);
   });
 
-  test('gets the page with the headers of other pages, and may not store it', async () => {
+  test('a browser gets the page with the headers of other pages, and may not store it', async () => {
     const page = await get(one.accessUrl, BROWSER);
     const docs = await get(`${service.url}/docs`, BROWSER);
     for (const name of ['referrer-policy', 'x-content-type-options', 'cross-origin-opener-policy'])

@@ -177,7 +177,7 @@ describe('a restriction on effects', () => {
     return answer;
   };
 
-  test('leaves only reads to the official client', async () => {
+  test('a restriction on effects leaves only reads to the official client', async () => {
     const changed = await restrict({ effects: { allowed: ['read'] } });
     expect(changed.at('hasRestrictions')).toBe(true);
     const client = await connectClient(one.accessUrl);
@@ -206,7 +206,7 @@ describe('a restriction on effects', () => {
     [{ effects: { allowed: ['delete'] } }, 'restrictions.effects.allowed.0'],
     [{ effects: { blocked: ['read'] } }, 'restrictions.effects.blocked'],
     [{ confirm: true }, 'restrictions.confirm'],
-  ])('that is written as %j is 400', async (restrictions, field) => {
+  ])('a restriction on effects that is written as %j is 400', async (restrictions, field) => {
     const answer = await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
     expect(answer.status).toBe(400);
     expect(answer.text('error')).toContain(field);
@@ -239,7 +239,7 @@ describe('a client that asks its user', () => {
   const remove = (client: Client, customerId: string) =>
     client.callTool({ name: 'sandbox_delete_customer', arguments: { customerId } });
 
-  test('runs each call that its user accepts', async () => {
+  test('a client that asks its user runs each call that the user accepts', async () => {
     const { client, asked } = await asking(() => 'accept');
     expect((await remove(client, 'cus_1001')).isError).toBeUndefined();
     expect((await remove(client, 'cus_1002')).isError).toBeUndefined();
@@ -252,22 +252,25 @@ describe('a client that asks its user', () => {
     await client.close();
   });
 
-  test.each(['decline', 'cancel'] as const)('sends nothing when its user answers %s', async (action) => {
-    const { client, asked } = await asking(() => action);
-    const refused = await remove(client, 'cus_1003');
-    expect(refused.structuredContent).toMatchObject({
-      error: { code: 'confirmation_declined', details: { rule: 'confirm' } },
-    });
-    expect(asked).toHaveLength(1);
-    const read = await client.callTool({
-      name: 'sandbox_get_customer',
-      arguments: { customerId: 'cus_1003' },
-    });
-    expect(read.isError).toBeUndefined();
-    await client.close();
-  });
+  test.each(['decline', 'cancel'] as const)(
+    'a client that asks its user sends nothing when the user answers %s',
+    async (action) => {
+      const { client, asked } = await asking(() => action);
+      const refused = await remove(client, 'cus_1003');
+      expect(refused.structuredContent).toMatchObject({
+        error: { code: 'confirmation_declined', details: { rule: 'confirm' } },
+      });
+      expect(asked).toHaveLength(1);
+      const read = await client.callTool({
+        name: 'sandbox_get_customer',
+        arguments: { customerId: 'cus_1003' },
+      });
+      expect(read.isError).toBeUndefined();
+      await client.close();
+    },
+  );
 
-  test('writes out hidden characters and cannot be made to hide parameters', async () => {
+  test('a question writes out hidden characters and cannot be made to hide parameters', async () => {
     const { client, asked } = await asking(() => 'decline');
     await client.callTool({
       name: 'sandbox_create_ticket',
@@ -292,7 +295,7 @@ describe('a client that asks its user', () => {
       requestState: asked.at('result.requestState') ?? null,
     });
 
-    test('runs once when the answer arrives', async () => {
+    test('an agreement between two requests runs its call once when the answer arrives', async () => {
       const asked = await call('cus_1010');
       expect(asked.at('result')).toMatchObject({
         resultType: 'input_required',
@@ -306,7 +309,7 @@ describe('a client that asks its user', () => {
       expect(again.at('error.message')).toContain('One agreement allows one call');
     });
 
-    test('does nothing after a refusal or with other arguments', async () => {
+    test('an agreement does nothing after a refusal or with other arguments', async () => {
       const asked = await call('cus_1011');
       const declined = await call('cus_1011', answered(asked, 'decline'));
       expect(declined.at('result.structuredContent.error.code')).toBe('confirmation_declined');
@@ -314,7 +317,7 @@ describe('a client that asks its user', () => {
       expect(other.at('error.data.code')).toBe('request_state_invalid');
     });
 
-    test('asks again when the account of the call has changed', async () => {
+    test('an agreement is asked for again when the account of the call has changed', async () => {
       const asked = await call('cus_1013');
       const headers = { 'x-svc-userid': one.userId };
       const made = await service.call('POST', `/users/${one.userId}/credentials`, {
@@ -327,7 +330,7 @@ describe('a client that asks its user', () => {
       expect(made.status).toBe(201);
     });
 
-    test('gets a token when it cannot ask', async () => {
+    test('a client that cannot ask its user gets a confirmation token', async () => {
       const bare = await modern(one.accessUrl, 'tools/call', {
         name: 'sandbox_delete_customer',
         arguments: { customerId: 'cus_1014' },
@@ -336,7 +339,7 @@ describe('a client that asks its user', () => {
     });
   });
 
-  test('reads in advance which actions need agreement', async () => {
+  test('a client reads in advance which actions need agreement', async () => {
     const read = await rpc(one.accessUrl, 'tools/call', {
       name: 'get_action_svc',
       arguments: {
@@ -352,7 +355,7 @@ describe('a client that asks its user', () => {
     expect([asking, plain]).toEqual([expect.stringContaining('agreed'), undefined]);
   });
 
-  test('leaves executions with the outcome denied, and no error in the log', async () => {
+  test('a refused call leaves executions with outcome denied, and no error in the log', async () => {
     await service.context.executions.flush();
     const rows = await service.call('GET', `/api/executions?serverId=${one.serverId}`);
     const found = rows.at('data');

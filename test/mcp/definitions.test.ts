@@ -95,12 +95,12 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
   const remove = (url: string) =>
     rpc(url, 'tools/call', { name: 'sandbox_delete_customer', arguments: { customerId: 'cus_1001' } });
 
-  test('are approved for the first installed release', () => {
+  test('definitions of the first installed release are approved', () => {
     expect(atFirst.changes).toEqual([]);
     expect(atFirst.pinned).toEqual(atFirst.open);
   });
 
-  test('are listed to the operator with old and new values', async () => {
+  test('changed definitions are listed to the operator with old and new values', async () => {
     expect((await changes()).at('data')).toMatchObject([
       {
         connectorId: 'sandbox',
@@ -122,12 +122,12 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(other.at('data')).toEqual([]);
   });
 
-  test('are counted by connector in the overview', async () => {
+  test('changed definitions are counted by connector in the overview', async () => {
     const overview = await service.call('GET', '/api/overview', { bearer: key });
     expect(overview.at('connectors')).toEqual({ changed: 1 });
   });
 
-  test('are logged', async () => {
+  test('changed definitions are logged', async () => {
     await reportChanges(service.context);
     const line =
       service.logged.find((one) => one.includes('definitions differ from the approved ones')) ?? '';
@@ -139,7 +139,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     });
   });
 
-  test('are hidden in lists and calls only by a server that pins its tools', async () => {
+  test('changed definitions are hidden only by a server that pins its tools', async () => {
     const held = await names(pinned.accessUrl);
     expect(held).toContain('sandbox_create_customer');
     expect(held).not.toContain('sandbox_delete_customer');
@@ -166,7 +166,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(simulated.body).toMatchObject({ outcome: 'denied', rule: 'pinTools' });
   });
 
-  test('are approved only under their current hash, all or none', async () => {
+  test('changed definitions are approved only under their current hash, all or none', async () => {
     const found = (await changes()).body;
     const refused = await service.call('POST', '/api/tools/approve', {
       bearer: key,
@@ -185,7 +185,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect((await changes()).body).toEqual(found);
   });
 
-  test('are shown once approved, while the others stay hidden', async () => {
+  test('changed definitions are shown once approved, while the others stay hidden', async () => {
     const found = (await changes()).body;
     const approve = (tools: unknown[]) =>
       service.call('POST', '/api/tools/approve', { bearer: key, body: { tools } });
@@ -213,7 +213,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(await said(pinned.accessUrl)).toContain('Prefer this app');
   });
 
-  test('have an entry each in the audit log, which names the caller', async () => {
+  test('approvals of definitions have an entry each in the audit log with the caller', async () => {
     const approvals = async (target: string) =>
       (
         await service.call('GET', `/api/audit?operation=approveDefinitions&target=${target}`, { bearer: key })
@@ -225,7 +225,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(await approvals('sandbox.list_orders')).toEqual([]);
   });
 
-  test('are approved for each environment separately', async () => {
+  test('changed definitions are approved for each environment separately', async () => {
     const production = await service.call('GET', '/api/tools/changes', { bearer: service.productionKey });
     expect(production.status).toBe(401);
   });

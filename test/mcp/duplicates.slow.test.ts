@@ -38,7 +38,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     return JSON.stringify(body).split(`"text":"${text}"`).length - 1;
   };
 
-  test('is held for ten minutes, in every process', async () => {
+  test('an equal write is held for ten minutes, in every process', async () => {
     const call = message('held');
     const first = await execute(call);
     clock.advance(20 * SECOND);
@@ -63,7 +63,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('held')).toBe(2);
   });
 
-  test('runs with again, and the newest one is named from then on', async () => {
+  test('an equal write runs with again, and later refusals name the newest one', async () => {
     const call = message('again');
     await execute(call);
     clock.advance(MINUTE);
@@ -77,7 +77,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('again')).toBe(2);
   });
 
-  test('runs once when two processes get many at the same time', async () => {
+  test('an equal write runs once when two processes get it many times at once', async () => {
     const call = message('at once');
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => execute(call, { at: services[index % 2 === 0 ? 0 : 1] })),
@@ -87,7 +87,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('at once')).toBe(1);
   });
 
-  test('in one batch runs once, and with again once more', async () => {
+  test('an equal write in one batch runs once, and with again once more', async () => {
     const call = message('batch');
     const held = async (calls: object[]) => {
       const batch = await rpc(one.accessUrl, 'tools/call', {
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('batch')).toBe(2);
   });
 
-  test('is held with members in another order, and as a direct tool of the SDK client', async () => {
+  test('an equal write is held in any order of members and as a direct tool', async () => {
     await execute(message('direct'));
     const client = await connectClient(one.accessUrl);
     const call = (args: object) =>
@@ -118,7 +118,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(await sentTimes('direct')).toBe(2);
   });
 
-  test('runs for another user, server or account', async () => {
+  test('an equal write runs for another user, server or account', async () => {
     const other = await shop(services[0]);
     await execute(message('elsewhere'));
     expect(codeOf(await execute(message('elsewhere'), { url: other.accessUrl }))).toBe('ran');
@@ -134,7 +134,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     });
   });
 
-  test('is held where it is destructive, and runs where its file calls it idempotent', async () => {
+  test('an equal write is held where it is destructive, and runs where it is idempotent', async () => {
     const remove = {
       connectorId: 'sandbox',
       actionId: 'delete_customer',
@@ -150,7 +150,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(codeOf(await execute(read))).toBe('ran');
   });
 
-  test('runs after a call that the app refused', async () => {
+  test('an equal write runs after a call that the app refused', async () => {
     const create = (email: string) => ({
       connectorId: 'sandbox',
       actionId: 'create_customer',
@@ -162,7 +162,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(codeOf(await execute(taken))).toBe('upstream_rejected');
   });
 
-  test('is recorded as denied, and REST does not hold it', async () => {
+  test('an equal write is recorded as denied, and REST does not hold it', async () => {
     const call = message('recorded');
     await execute(call);
     await execute(call);
@@ -178,7 +178,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(rest.status).toBe(200);
   });
 
-  test('runs on a server whose guard is off', async () => {
+  test('an equal write runs on a server whose guard is off', async () => {
     const changed = await services[0].call('PUT', `/api/servers/${one.serverId}`, {
       body: { duplicateGuard: 'off' },
     });
@@ -195,7 +195,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     expect(wrong.status).toBe(400);
   });
 
-  test('needs a new agreement where its effect does, because the earlier token is spent', async () => {
+  test('an equal write that needs agreement needs a new one for its repetition', async () => {
     const strict = await shop(services[0], { restrictions: { confirm: ['write'] } });
     const call = message('agreed');
     const agree = async (more: object) => {
@@ -232,7 +232,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
       throw error;
     };
 
-    test('it is held, and the refusal says that', async () => {
+    test('an equal write is held after an unknown outcome, and the refusal says that', async () => {
       count++;
       const timeout = new GatehouseError('upstream_timeout', 'no answer');
       await expect(guard(0, write(), failing(timeout))).rejects.toMatchObject({
@@ -269,7 +269,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
       await expect(guard(1, write())).rejects.toMatchObject({ code: 'possible_duplicate' });
     });
 
-    test('it is running while its process lives, and unknown once its lease ends', async () => {
+    test('an equal write counts as running until its process dies and its lease ends', async () => {
       count++;
       const begun = Promise.withResolvers<void>();
       void guard(0, write(), () => {

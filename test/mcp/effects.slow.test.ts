@@ -171,7 +171,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(upstream.count).toBe(HARMLESS.length);
   });
 
-  test('only those values need the agreement of the user', async () => {
+  test('an effect that depends on a value needs agreement only for those values', async () => {
     const { url } = await connected({ confirm: ['destructive'] });
     const ran = await runTool(url, 'books_update_invoice', { invoiceId: '7', status: 'DRAFT' });
     expect(ran.at('result.isError')).not.toBe(true);

@@ -68,7 +68,7 @@ const note = (answer: RpcAnswer) => {
 };
 
 describe('names that model APIs reject', () => {
-  test('are listed under an alias, without references and recursion', async () => {
+  test('names that model APIs reject are listed under an alias, without recursion', async () => {
     const listed = await rpc(url, 'tools/list');
     const tools = [listed.at('result.tools') ?? null].flat();
     const odd = tools.find((one) => valueAt(one, 'name') === 'odd_save_file');
@@ -84,7 +84,7 @@ describe('names that model APIs reject', () => {
     });
   });
 
-  test('reach the app under their own name', async () => {
+  test('names that model APIs reject reach the app unchanged', async () => {
     const attachments = [{ 'odata.type': '#file', bytes: 'eA==' }];
     const answer = await tool('odd_save_file', { fileName: 'a.txt', attachments });
     expect(answer.at('result.isError')).toBeUndefined();
@@ -98,7 +98,7 @@ describe('names that model APIs reject', () => {
     expect(sent()).toEqual({ fileName: 'a.txt', attachments: [{ '@odata.type': '#file' }] });
   });
 
-  test('appear under their alias in an error', async () => {
+  test('names that model APIs reject appear under their alias in an error', async () => {
     const answer = await tool('odd_save_file', { fileName: 'a.txt', attachments: [{ bytes: 'eA==' }] });
     expect(answer.at('result.structuredContent.error.details.faults')).toEqual([
       { field: 'attachments.0.odata.type', rule: 'is required' },
@@ -157,7 +157,7 @@ describe('parameters with one meaning', () => {
     expect(note(answer)?.split('\n')).toHaveLength(1);
   });
 
-  test('are corrected in a direct tool and in a batch', async () => {
+  test('parameters with one meaning are corrected in a direct tool and in a batch', async () => {
     const direct = await tool('odd_save_file', {
       file_name: 'a',
       shared: 'TRUE',
@@ -178,7 +178,7 @@ describe('parameters with one meaning', () => {
     ]);
   });
 
-  test('are corrected with MCP 2026-07-28', async () => {
+  test('parameters with one meaning are corrected with MCP 2026-07-28', async () => {
     const answer = await modern(url, 'tools/call', {
       name: 'shop_create_thing',
       arguments: { Label: 'lamp' },
@@ -201,7 +201,7 @@ describe('names with one meaning', () => {
     expect(note(answer)).toContain('get_me');
   });
 
-  test('are found when an action is read', async () => {
+  test('misspelt names with one meaning are found when an action is read', async () => {
     const answer = await tool('get_action_svc', {
       actions: ['shop.get_me', { connectorId: 'SHOP', actionId: 'getThing' }],
     });
@@ -230,14 +230,14 @@ describe('names with one meaning', () => {
       'action_not_found',
       '"create_thing"',
     ],
-  ])('of an unknown %s are proposed and not run', async (_, call, code, proposal) => {
+  ])('names of an unknown %s are proposed and not run', async (_, call, code, proposal) => {
     const answer = await tool('execute_action_svc', call);
     expect(answer.at('result.structuredContent.error.code')).toBe(code);
     expect(answer.at('result.content.0.text')).toContain(proposal);
     expect(shop.party.seen).toEqual([]);
   });
 
-  test('are suggested for an unknown parameter', async () => {
+  test('names are suggested for an unknown parameter', async () => {
     const answer = await tool('shop_create_thing', { label: 'lamp', coumt: 3 });
     expect(answer.at('result.content.0.text')).toContain(
       'coumt: is not a known parameter. Did you mean "count"?',
@@ -273,7 +273,7 @@ test('a reported correction holds no hidden characters', async () => {
 });
 
 describe('a call over REST', () => {
-  test('is corrected like one over MCP, and its answer lists the corrections', async () => {
+  test('a call over REST is corrected like MCP, and its answer lists the corrections', async () => {
     const answer = await shop.execute('createThing', { Label: 'lamp', count: '7' });
     expect([answer.status, sent()]).toEqual([200, { label: 'lamp', count: 7 }]);
     expect(answer.at('corrections')).toEqual([
@@ -283,7 +283,7 @@ describe('a call over REST', () => {
     ]);
   });
 
-  test('takes a JSON text as input, and parameters next to it', async () => {
+  test('a call over REST takes a JSON text as input, and parameters next to it', async () => {
     const post = (body: object) =>
       shop.call('POST', '/connectors/shop/actions/create_thing/execute', {
         headers: { 'x-svc-userid': shop.userId },
@@ -297,7 +297,7 @@ describe('a call over REST', () => {
     expect(next.at('corrections')).toEqual([{ path: 'label', from: 'label', to: 'input.label' }]);
   });
 
-  test('is corrected in a batch too', async () => {
+  test('a call in a REST batch is corrected too', async () => {
     const answer = await shop.call('POST', '/actions/execute', {
       headers: { 'x-svc-userid': shop.userId },
       body: { calls: [{ actionId: 'shop.createThing', input: { LABEL: 'lamp' } }] },
@@ -310,12 +310,12 @@ describe('a call over REST', () => {
     ]);
   });
 
-  test('without a correction has no list of them', async () => {
+  test('a call over REST without a correction has no list of corrections', async () => {
     const answer = await shop.execute('create_thing', { label: 'lamp' });
     expect([answer.status, answer.at('corrections')]).toEqual([200, undefined]);
   });
 
-  test('lists its corrections with an error too', async () => {
+  test('a call over REST lists its corrections with an error too', async () => {
     const refused = await shop.execute('create_thing', { Label: 'lamp', coumt: 3 });
     expect([refused.status, refused.text('error')]).toEqual([
       400,
@@ -325,7 +325,7 @@ describe('a call over REST', () => {
     expect(shop.party.seen).toEqual([]);
   });
 
-  test('with an unknown name is refused with a proposal', async () => {
+  test('a call over REST with an unknown name is refused with a proposal', async () => {
     const unknown = await shop.execute('create_thin', { label: 'lamp' });
     expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
   });

@@ -93,7 +93,7 @@ describe('random requests', () => {
     expect(service.logged).toEqual([]);
   });
 
-  test('in a session', async () => {
+  test('random requests in a session get sound answers', async () => {
     const opened = await rpc(url, 'initialize', {
       protocolVersion: '2025-11-25',
       capabilities: { sampling: {} },
@@ -114,7 +114,7 @@ describe('random requests', () => {
     expect(service.logged).toEqual([]);
   });
 
-  test('in MCP 2026-07-28, with random members in _meta', async () => {
+  test('random requests of MCP 2026-07-28 with random _meta get sound answers', async () => {
     const meta = fc.array(
       fc.tuple(
         fc.constantFrom('protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel', 'other'),

@@ -35,7 +35,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     rpc(url, 'resources/read', { uri }, { headers });
   const orders = (args: object) => execute({ actionId: 'list_orders', ...args });
 
-  test('that is a list shows whole records and the offset of the next one', async () => {
+  test('a large list shows whole records and the offset of the next one', async () => {
     const seen: Json[] = [];
     let offset = 0;
     for (let call = 0; call < 100; call += 1) {
@@ -52,7 +52,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(seen).toHaveLength(240);
   });
 
-  test('that is a list links to a resource with all its pages', async () => {
+  test('a large list links to a resource with all its pages', async () => {
     const whole = await orders({ parameters: { limit: 50 } });
     const short = await orders({ parameters: { limit: 50 }, maxBytes: 2000 });
     const uri = String(short.at('result.structuredContent.result.uri'));
@@ -68,7 +68,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     );
   });
 
-  test('that is a list is read by page, words, fields and an expression', async () => {
+  test('a large list is read by page, words, fields and an expression', async () => {
     const whole = await orders({ parameters: { limit: 50 } });
     const short = await orders({ parameters: { limit: 50 }, maxBytes: 2000 });
     const resultId = String(short.at('result.structuredContent.result.resultId'));
@@ -107,7 +107,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     });
   });
 
-  test('that is one long text is read in parts', async () => {
+  test('a large result of one long text is read in parts', async () => {
     const grant = await grantOf(one);
     const text = JSON.stringify({ data: { body: 'abcdefghij'.repeat(4000) } });
     const caller = `token:${one.serverId}`;
@@ -126,7 +126,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(parts).toHaveLength(3);
   });
 
-  test('that is one record shows its start and links to the whole', async () => {
+  test('a large result of one record shows its start and links to the whole', async () => {
     const lines = Array.from({ length: 30 }, (_, at) => ({ productId: `prd_${101 + at}`, quantity: 1 }));
     const parameters = { customerId: 'cus_1001', lines };
     const made = await execute({ actionId: 'create_order', parameters, maxBytes: 1024 });
@@ -143,7 +143,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect((await read(`${uri}?page=2`)).at('error.code')).toBe(-32002);
   });
 
-  test('is readable only by the same caller, user and server, for an hour', async () => {
+  test('a large result is readable for an hour, by the same caller, user and server', async () => {
     const uri = String((await orders({ maxBytes: 1024 })).at('result.structuredContent.result.uri'));
     const other = await shop(service);
     const withKey = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId };
@@ -168,7 +168,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(await part(uri)).toMatchObject({ code: 'not_found' });
   });
 
-  test('is sealed in the store and deleted with its user', async () => {
+  test('a large result is sealed in the store and deleted with its user', async () => {
     const other = await shop(service);
     const answer = await execute({ actionId: 'list_customers', maxBytes: 1024 }, other.accessUrl);
     const resultId = String(answer.at('result.structuredContent.result.resultId'));
@@ -180,7 +180,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(await pages()).toHaveLength(0);
   });
 
-  test('has pages that do not split a character', async () => {
+  test('a large result has pages that do not split a character', async () => {
     const grant = await grantOf(one);
     for (const text of ['🦉'.repeat(50_000), `x${'🦉'.repeat(50_000)}`]) {
       const { resultId, pages } = await storeResult(service.context, grant, { text, source: undefined });
@@ -194,7 +194,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     }
   });
 
-  test('evicts the oldest results, first of the same user', async () => {
+  test('a full store evicts the oldest large results, first of the same user', async () => {
     const { context } = service;
     const mine = await grantOf(await shop(service));
     const theirs = await grantOf(await shop(service));

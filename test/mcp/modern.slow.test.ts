@@ -158,7 +158,7 @@ describe('questions to the client', () => {
   const name = 'test_input_required_result_elicitation';
   const accepted = (content: object) => ({ action: 'accept', content }) as Json;
 
-  test('come as a result, and the call with the answers and the state completes', async () => {
+  test('a question to the client is a result, and the call with its answer completes', async () => {
     const asked = await call(name, {}, asks);
     expect(asked.at('result')).toMatchObject({
       resultType: 'input_required',
@@ -178,7 +178,7 @@ describe('questions to the client', () => {
     expect(done.at('result.resultType')).toBe('complete');
   });
 
-  test('are asked again when an answer is missing', async () => {
+  test('a question to the client is asked again when its answer is missing', async () => {
     const asked = await call(name, {}, asks);
     const again = await call(name, {}, asks, {
       inputResponses: { other: accepted({}) },
@@ -225,13 +225,13 @@ describe('questions to the client', () => {
     expect(codes).toEqual(Array(3).fill('request_state_invalid'));
   });
 
-  test('that a client did not declare are 400 and -32021', async () => {
+  test('a question that a client did not declare is 400 and -32021', async () => {
     const answer = await call('test_missing_capability', {});
     expect([answer.status, answer.at('error.code')]).toEqual([400, -32021]);
     expect(answer.at('error.data.requiredCapabilities')).toEqual({ sampling: {} });
   });
 
-  test('come for prompts too', async () => {
+  test('questions to the client are asked for prompts too', async () => {
     const get = (more = {}) =>
       modern(one.accessUrl, 'prompts/get', { name: 'test_input_required_result_prompt', ...more }, asks);
     const asked = await get();
@@ -285,7 +285,7 @@ describe('while a call runs', () => {
     ]);
   });
 
-  test('log messages start at the requested level, without one there are none', async () => {
+  test('log messages start at the requested level, and are absent without one', async () => {
     const counted = async (meta: object) =>
       (await call('test_tool_with_logging', {}, { meta: { ...meta } })).messages.filter(
         (message) => valueAt(message, 'params.logger') === undefined,
@@ -311,7 +311,7 @@ describe('while a call runs', () => {
 });
 
 describe('subscriptions/listen', () => {
-  test('acknowledges the valid part of its filter and reports only that', async () => {
+  test('subscriptions/listen acknowledges and reports only the valid part of its filter', async () => {
     const heard = await listen(
       { toolsListChanged: true, resourceSubscriptions: ['test://watched-resource', 'test://nothing'] },
       async () => {
@@ -333,7 +333,7 @@ describe('subscriptions/listen', () => {
     });
   });
 
-  test('reports changed restrictions, and ends when the right to listen ends', async () => {
+  test('subscriptions/listen reports changed restrictions, and ends with the right to it', async () => {
     const own = await shop(service);
     const change = (body: object) =>
       service.call('PUT', `/api/servers/${own.serverId}`, { headers: { 'x-svc-userid': own.userId }, body });

@@ -32,7 +32,7 @@ describe('phrases of people', () => {
       .actions.map(({ connectorId, actionId }) => `${connectorId}.${actionId}`);
   };
 
-  test('exist for each shipped action in five languages', () => {
+  test('phrases of people exist for each shipped action in five languages', () => {
     for (const { connectorId, actions } of service.context.catalog.connectors('development')) {
       const phrases = read(connectorId);
       expect(Object.keys(phrases).sort()).toEqual([...actions.keys()].sort());
@@ -44,7 +44,7 @@ describe('phrases of people', () => {
     expect(readdirSync(FOLDER)).toHaveLength(service.context.catalog.connectors('development').length);
   });
 
-  test.for(LANGUAGES)('find their actions among the first five (%s)', async (language) => {
+  test.for(LANGUAGES)('phrases of people find their actions among the first five (%s)', async (language) => {
     const asked = ['slack', 'zoom', 'google-calendar', 'notion'].flatMap((connectorId) =>
       Object.entries(read(connectorId)).map(([actionId, languages]) => ({
         name: `${connectorId}.${actionId}`,

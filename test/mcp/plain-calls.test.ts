@@ -43,7 +43,7 @@ describe('a tools/call', () => {
     { _meta: { 'io.modelcontextprotocol/related-task': 1 } },
     { _meta: { progressToken: {} } },
     { _meta: { progressToken: 1.5 } },
-  ])('with %j is refused', async (wrong) => {
+  ])('a tools/call with %j is refused', async (wrong) => {
     const answer = await rpc(one.accessUrl, 'tools/call', { name: 'list_connectors_svc', ...wrong });
     expect(answer.at('error.code')).toBe(-32602);
   });

@@ -22,7 +22,7 @@ describe.each(STORE_KINDS)('a problem that an agent reports, on %s', (kind) => {
   const listed = (query = '', bearer = service.developmentKey) =>
     service.call('GET', `/api/reports${query}`, { bearer });
 
-  test('is listed to the operator with the call that it names', async () => {
+  test('a reported problem is listed to the operator with the call that it names', async () => {
     await rpc(one.accessUrl, 'tools/call', {
       name: 'execute_action_svc',
       arguments: { connectorId: 'sandbox', actionId: 'list_orders' },
@@ -56,7 +56,7 @@ describe.each(STORE_KINDS)('a problem that an agent reports, on %s', (kind) => {
     });
   });
 
-  test('is refused without words, and beyond 20 of a caller in an hour', async () => {
+  test('a problem report is refused without words, and beyond 20 of a caller an hour', async () => {
     expect(await report({ message: '' })).toMatchObject({ error: { code: 'invalid_request' } });
     const two = await shop(service);
     for (let at = 0; at < 20; at++)
@@ -72,7 +72,7 @@ describe.each(STORE_KINDS)('a problem that an agent reports, on %s', (kind) => {
     expect(next.at('data.0.message')).toBe('Problem 18');
   });
 
-  test('is deleted with its user, and after 90 days', async () => {
+  test('a reported problem is deleted with its user, and after 90 days', async () => {
     const two = await shop(service);
     await report({ message: 'Of a user who leaves.' }, two.accessUrl);
     await service.call('DELETE', `/users/${two.userId}`);

@@ -77,7 +77,7 @@ describe('a 401', () => {
     expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${metadataUrl()}"`);
   });
 
-  test('on the token URL names no metadata', async () => {
+  test('a 401 on the token URL names no metadata', async () => {
     const refused = await rpc(`${one.url}/gh_mcp_${'a'.repeat(43)}`, 'tools/list');
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, null]);
     const metadata = await fetch(`${metadataUrl()}/${one.accessToken}`);
@@ -85,14 +85,14 @@ describe('a 401', () => {
     expect(await metadata.text()).not.toContain(one.accessToken);
   });
 
-  test('for an unknown server names no issuer', async () => {
+  test('a 401 for an unknown server names no issuer', async () => {
     const refused = await rpc(`${service.url}/mcp/srv_absent`, 'tools/list');
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
   });
 });
 
 describe('the metadata', () => {
-  test('names the address, the trusted issuer and the header, for pages of any origin', async () => {
+  test('the resource metadata names address, issuer and header, for any origin', async () => {
     const answer = await fetch(metadataUrl(), { headers: { origin: 'https://inspector.example.com' } });
     expect(await answer.json()).toMatchObject({
       resource: one.url,
@@ -102,7 +102,7 @@ describe('the metadata', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  test('is 404 for unknown servers and for environments without issuers', async () => {
+  test('the resource metadata is 404 for unknown servers and without issuers', async () => {
     const production = await service.call('POST', '/api/servers', {
       bearer: service.productionKey,
       body: { name: 'production' },
@@ -119,7 +119,7 @@ describe('a token of the issuer', () => {
   const list = async (url: string, token: string) =>
     (await rpc(url, 'tools/list', {}, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test('is valid only for this server or the configured audience', async () => {
+  test('a token of the issuer is valid only for this server or the configured audience', async () => {
     const other = await shop(service);
     expect(await list(one.url, await issuer.token(one.url))).toBe(200);
     expect(await list(one.url, await issuer.token('gatehouse-of-ours'))).toBe(200);
@@ -128,7 +128,7 @@ describe('a token of the issuer', () => {
     expect(await list(one.url, await issuer.token(service.url))).toBe(401);
   });
 
-  test('for a server is rejected by REST', async () => {
+  test('a token of the issuer for a server is rejected by REST', async () => {
     const bearer = await issuer.token(one.url);
     expect((await service.call('GET', '/api/servers', { bearer })).status).toBe(401);
   });

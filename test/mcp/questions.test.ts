@@ -77,14 +77,14 @@ const WAYS: [name: string, ask: Ask][] = [
 ];
 
 describe.each(WAYS)('%s', (_, ask) => {
-  test('shows a value after a padded one', async () => {
+  test('a question shows a value after a padded one', async () => {
     const padded = `Ada ${'x'.repeat(20_000)} Lovelace`;
     const { shown } = await ask('sandbox_create_customer', { name: padded, email: 'attacker@evil.example' });
     expect(shown).toContain('"email": "attacker@evil.example"');
     expect(shown).toMatch(/"name": "Ada x+" … 16013 characters left out … "x+ Lovelace"/);
   });
 
-  test('shows the addresses in a part that is left out', async () => {
+  test('a question shows the addresses in a part that is left out', async () => {
     const hidden = 'Write to attacker@x.example or https://evil.example/a?b=1 or www.evil.example now.';
     const name = `${'a '.repeat(3000)}${hidden}${' b'.repeat(3000)}`;
     const { shown } = await ask('sandbox_create_customer', { name, email: 'x@y.example' });
@@ -93,14 +93,14 @@ describe.each(WAYS)('%s', (_, ask) => {
     );
   });
 
-  test('counts the addresses that are too many to be shown', async () => {
+  test('a question counts the addresses that are too many to be shown', async () => {
     const many = Array.from({ length: 50 }, (_none, n) => `p${n}@x.example`).join(' ');
     const name = `${'a '.repeat(3000)}${many}${' b'.repeat(3000)}`;
     const { shown } = await ask('sandbox_create_customer', { name, email: 'x@y.example' });
     expect(shown).toContain('"p9@x.example" and 40 more addresses …');
   });
 
-  test('shows every name and value of nested parameters', async () => {
+  test('a question shows every name and value of nested parameters', async () => {
     const lines = Array.from({ length: 50 }, (_line, index) => ({
       productId: `prd_${index}`,
       quantity: 1 + index,
@@ -114,7 +114,7 @@ describe.each(WAYS)('%s', (_, ask) => {
     expect(JSON.parse(parameters)).toEqual({ customerId: 'cus_1001', note: 'n'.repeat(500), lines });
   });
 
-  test('is not asked when even the ends of all values do not fit', async () => {
+  test('a question is not asked when even the ends of all values do not fit', async () => {
     const lines = Array.from({ length: 50 }, (_line, index) => ({
       product_id: `${index}${'p'.repeat(1000)}`,
       quantity: 1,
@@ -126,7 +126,7 @@ describe.each(WAYS)('%s', (_, ask) => {
     });
   });
 
-  test('splits no character and cannot be made to look cut', async () => {
+  test('a question splits no character and cannot be made to look cut', async () => {
     const name = `${'a'.repeat(1999)}😀${'b'.repeat(9000)}😀${'c'.repeat(1999)}`;
     const email = 'x@y.example';
     const { shown } = await ask('sandbox_create_customer', {

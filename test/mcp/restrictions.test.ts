@@ -158,7 +158,7 @@ describe.each([
     ALLOWED,
   ],
 ] satisfies [string, Restrictions, object][])('%s', (_, restrictions, expected) => {
-  test('holds in every list, every read and every call', async () => {
+  test('a restriction holds in every list, every read and every call', async () => {
     await restrict(restrictions);
     expect(await seen()).toEqual(expected);
   });

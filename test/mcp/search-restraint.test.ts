@@ -29,7 +29,7 @@ describe('a request that no action fits', () => {
     "assure-toi que personne n'oublie la fête",
     'asegúrate de que nadie olvide la cena',
     'garante que ninguém esquece o jantar',
-  ])('finds nothing that changes something: %s', async (query) => {
+  ])('a request that no action fits finds no action that changes something: %s', async (query) => {
     expect(named((await found(query)).filter(({ effect }) => effect !== 'read'))).toEqual([]);
   });
 });
@@ -53,7 +53,7 @@ describe('a request that asks, or names a state', () => {
     'pedidos cancelados de la semana pasada',
     'Quais pedidos foram cancelados?',
     'Quem apagou o contato?',
-  ])('finds reading first, and nothing that destroys: %s', async (query) => {
+  ])('a question finds a reading action first, and none that destroys: %s', async (query) => {
     const actions = await found(query);
     expect(actions[0]?.effect).toBe('read');
     expect(named(actions.filter(({ effect }) => effect === 'destructive'))).toEqual([]);
@@ -68,7 +68,7 @@ describe('a request that asks, or names a state', () => {
     ['Peux-tu annuler la commande 12 dans Shopify ?', 'shopify.cancel_order'],
     ['¿Puedes cancelar el pedido 12 en Shopify?', 'shopify.cancel_order'],
     ['Você pode cancelar o pedido 12 no Shopify?', 'shopify.cancel_order'],
-  ])('is an order where it says so: %s', async (query, action) => {
+  ])('a question that contains an order finds its action: %s', async (query, action) => {
     expect(named(await found(query))).toContain(action);
   });
 });
@@ -85,7 +85,7 @@ describe('a request for the newest things', () => {
     ['Prends la dernière commande de Shopify', 'shopify.list_orders'],
     ['Toma el último pedido de Shopify', 'shopify.list_orders'],
     ['Pega o último pedido do Shopify', 'shopify.list_orders'],
-  ])('finds a list of them: %s', async (query, action) => {
+  ])('a request for the newest things finds a list of them: %s', async (query, action) => {
     expect(named(await found(query)).slice(0, 3)).toContain(action);
   });
 });
@@ -100,7 +100,7 @@ describe('the name of an app with a wrong letter', () => {
     ['find contcats in hubpsot', 'hubspot.search_contacts'],
     ['orders from woocomerce', 'woocommerce.list_orders'],
     ['Rechnungen in xreo', 'xero.list_invoices'],
-  ])('is found: %s', async (query, action) => {
+  ])('an app whose name has a wrong letter is found: %s', async (query, action) => {
     expect(named(await found(query))).toContain(action);
   });
 });
@@ -128,7 +128,7 @@ describe('a request of several steps', () => {
       'shopify.get_order',
       'xero.create_invoice',
     ],
-  ])('finds each of them: %s', async (query, ...actions) => {
+  ])('a request of several steps finds an action for each: %s', async (query, ...actions) => {
     expect(named(await found(query))).toEqual(expect.arrayContaining(actions));
   });
 });

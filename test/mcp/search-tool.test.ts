@@ -24,7 +24,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     return structuredContent;
   };
 
-  test('shows the arguments, effect and connection state of each hit', async () => {
+  test('search_actions_svc shows the arguments, effect and connection state of each hit', async () => {
     const { accessUrl } = await shop(service);
     const found = await search(accessUrl, { query: 'who is this shopper', connectorId: 'sandbox', limit: 2 });
     expect(found).toMatchObject({
@@ -36,7 +36,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     });
   });
 
-  test('shows only allowed actions, and follows a change within a second', async () => {
+  test('search_actions_svc shows only allowed actions, within a second of a change', async () => {
     const one = await shop(service, { restrictions: { connectors: { allowedIds: ['gmail', 'sandbox'] } } });
     const query = { query: 'send an email', limit: 10 };
     const first = JSON.stringify(await search(one.accessUrl, query));
@@ -49,7 +49,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(second).toContain('"microsoft-outlook"');
   });
 
-  test('proposes the nearest connectors when no action fits', async () => {
+  test('search_actions_svc proposes the nearest connectors when no action fits', async () => {
     const { accessUrl } = await shop(service);
     const found = await search(accessUrl, { query: 'xqzzy' });
     expect(found).toMatchObject({ actions: [], next: expect.stringContaining('get_connector_svc') });
@@ -61,7 +61,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(found).toHaveProperty('connectors.length', 5);
   });
 
-  test('returns the parameters and an example of the first two hits', async () => {
+  test('search_actions_svc returns the parameters and an example of the first two hits', async () => {
     const { accessUrl } = await shop(service);
     const found = await search(accessUrl, { query: 'look up a customer', connectorId: 'sandbox' });
     const actions = Object(found)['actions'];
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(JSON.stringify(shown)).not.toContain('$ref');
   });
 
-  test('says which tool connects an account that is missing', async () => {
+  test('search_actions_svc says which tool connects an account that is missing', async () => {
     const { accessUrl } = await shop(service);
     expect(await search(accessUrl, { query: 'unpaid invoices in Xero', limit: 1 })).toMatchObject({
       actions: [{ connectorId: 'xero', connected: false }],
@@ -137,7 +137,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(await search(accessUrl, { query })).toHaveProperty('actions.0.actionId', actionId);
   });
 
-  test('knows an app without a connector by the actions that mention it', async () => {
+  test('search_actions_svc knows an app without a connector by actions that mention it', async () => {
     const description = 'Lists the notes of a Jira issue.';
     const definition = notesFile('https://api.notes.example.com', { description });
     expect((await service.call('POST', '/api/connectors', { body: { definition } })).status).toBe(201);
@@ -147,7 +147,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(found).not.toHaveProperty('missingApps');
   });
 
-  test('keeps five hits below 1,500 tokens', async () => {
+  test('search_actions_svc keeps five hits below 1,500 tokens', async () => {
     const { accessUrl } = await shop(service);
     for (const query of ['create an invoice in Xero', 'send a mail in Outlook', 'new customer in Stripe']) {
       expect(estimateTokens(JSON.stringify(await search(accessUrl, { query })))).toBeLessThan(1500);

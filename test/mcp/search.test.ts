@@ -47,18 +47,18 @@ describe('a query', () => {
     expect(await found(query)).toContain(action);
   });
 
-  test('with a negated state finds reading actions first', async () => {
+  test('a query with a negated state finds reading actions first', async () => {
     expect((await found('Xero invoices that are not paid'))[0]).toBe('xero.list_invoices');
     expect((await found('Shopify orders that have not been shipped'))[0]).toMatch(/^shopify\.list_/);
   });
 
-  test('with a refused order finds what the user wants instead', async () => {
+  test('a query with a refused order finds what the user wants instead', async () => {
     expect((await found('do not send it, just write a draft in Outlook'))[0]).toBe(
       'microsoft-outlook.create_draft',
     );
   });
 
-  test('with several steps finds an action for each, numbered', async () => {
+  test('a query with several steps finds an action for each, numbered', async () => {
     const { hits } = await search('development', {
       query: 'cancel the Stripe subscription, then refund her last charge and post a message in Slack',
       allowed: all,
@@ -72,7 +72,7 @@ describe('a query', () => {
     ]);
   });
 
-  test('without an app ranks connected apps first among equals', async () => {
+  test('a query without an app ranks actions of connected apps first among equals', async () => {
     const { hits } = await search('development', {
       query: 'create a customer',
       allowed: all,
@@ -83,7 +83,7 @@ describe('a query', () => {
     expect(hits[0]?.action.connectorId).toBe('woocommerce');
   });
 
-  test('without an app finds one action of two apps, or of all connected ones', async () => {
+  test('a query without an app finds one action of two apps, or of all connected ones', async () => {
     const orders = async (connected?: ReadonlySet<string>) => {
       const { hits } = await search('development', {
         query: 'list the orders',
@@ -113,12 +113,12 @@ describe('a query', () => {
     },
   );
 
-  test('with 500 words is answered', async () => {
+  test('a query with 500 words is answered', async () => {
     const words = Array.from({ length: 500 }, (_, at) => `order${at} orders`).join(' ');
     expect(await found(words)).toHaveLength(5);
   });
 
-  test('finds only allowed actions, even when another fits better', async () => {
+  test('a query finds only allowed actions, even when another fits better', async () => {
     const few = all.filter(({ connectorId }) => connectorId === 'gmail');
     expect((await found('send a message in slack', few)).every((name) => name.startsWith('gmail.'))).toBe(
       true,

@@ -29,7 +29,7 @@ const open = async (version = '2025-11-25') =>
   String((await initialize(version)).headers.get('mcp-session-id'));
 
 describe('the official client', () => {
-  test('connects to the token URL, lists and calls tools, reads resources and prompts', async () => {
+  test('the official client uses tools, resources and prompts of the token URL', async () => {
     const client = await connectClient(one.accessUrl);
     expect(client.getServerVersion()).toMatchObject({ name: 'gatehouse', title: 'Gatehouse' });
     expect(client.getInstructions()).toContain('Answer in French.');
@@ -54,7 +54,7 @@ describe('the official client', () => {
     await client.close();
   });
 
-  test('connects to the API-key URL with a key and a user', async () => {
+  test('the official client connects to the API-key URL with a key and a user', async () => {
     const client = await connectClient(one.url, {
       authorization: `Bearer ${service.developmentKey}`,
       'x-svc-userid': one.userId,
@@ -67,7 +67,7 @@ describe('the official client', () => {
     await client.close();
   });
 
-  test('gets progress of a slow action, and cancels it at the third party', async () => {
+  test('the official client gets progress of a slow action, and cancels it at the app', async () => {
     const client = await connectClient(one.accessUrl);
     const heard: number[] = [];
     await client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 400 } }, undefined, {
@@ -89,7 +89,7 @@ describe('the official client', () => {
     await client.close();
   });
 
-  test('is notified when the server’s lists have changed', async () => {
+  test('the official client is notified when the lists of the server have changed', async () => {
     const changing = await shop(service, {
       toolMode: 'direct',
       restrictions: { connectors: { allowedIds: ['sandbox'] } },
@@ -115,7 +115,7 @@ async function recentSlow() {
 }
 
 describe('versions', () => {
-  test('are those of the official SDK', () => {
+  test('the versions of the protocol are those of the official SDK', () => {
     expect(VERSIONS).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
     expect(VERSIONS[0]).toBe(LATEST_PROTOCOL_VERSION);
   });
@@ -130,7 +130,7 @@ describe('versions', () => {
     expect((await initialize(version)).at('result.protocolVersion')).toBe('2025-11-25');
   });
 
-  test('batches are only for sessions of 2025-03-26 and earlier', async () => {
+  test('batches are answered only in sessions of 2025-03-26 and earlier', async () => {
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -157,7 +157,7 @@ describe('versions', () => {
 });
 
 describe('a session', () => {
-  test('answers ping, accepts notifications, and ends with DELETE', async () => {
+  test('a session answers ping, accepts notifications, and ends with DELETE', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect((await rpc(one.accessUrl, 'ping', {}, { headers })).at('result')).toEqual({});
     expect(
@@ -176,7 +176,7 @@ describe('a session', () => {
     expect([gone.status, gone.at('error.code')]).toEqual([404, -32001]);
   });
 
-  test('is not found for another server, user or caller', async () => {
+  test('a session is not found for another server, user or caller', async () => {
     const other = await shop(service);
     const session = await open();
     expect((await rpc(other.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } })).status).toBe(
@@ -195,7 +195,7 @@ describe('a session', () => {
     ).toBe(404);
   });
 
-  test('is authorised again for every request', async () => {
+  test('a session is authorised again for every request', async () => {
     const closing = await shop(service);
     const session = String((await initialize('2025-11-25', closing.accessUrl)).headers.get('mcp-session-id'));
     const ping = () => rpc(closing.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } });
@@ -206,7 +206,7 @@ describe('a session', () => {
     expect((await ping()).status).toBe(403);
   });
 
-  test('accepts log levels, and then sends log messages', async () => {
+  test('a session accepts log levels, and then sends log messages', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect(
       (await rpc(one.accessUrl, 'logging/setLevel', { level: 'loud' }, { headers })).at('error.code'),
@@ -227,7 +227,7 @@ describe('a session', () => {
     expect(answer.at('result.structuredContent.connectors.0.connectorId')).toBe('sandbox');
   });
 
-  test('subscribes only to existing resources', async () => {
+  test('a session subscribes only to existing resources', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect(
       (await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://connectors' }, { headers })).at(

@@ -60,7 +60,7 @@ describe.each(STORE_KINDS)('a user with two accounts of an app, over %s', (kind)
   }
   const text = (answer: Json, at: number) => String(valueAt(answer, `content.${at}.text`));
 
-  test('gets the list of accounts, with their names in a separate block', async () => {
+  test('a user with two accounts gets their list, with names in a separate block', async () => {
     const answer = await call('shop_get_thing', { thingId: 'a' });
     expect(valueAt(answer, 'structuredContent.error.code')).toBe('credential_ambiguous');
     for (const id of ids)
@@ -75,7 +75,7 @@ describe.each(STORE_KINDS)('a user with two accounts of an app, over %s', (kind)
     expect(valueAt(answer, 'content.1._meta')).toEqual({ 'gatehouse/source': 'third_party' });
   });
 
-  test('finds the choice only in schemas of that app', async () => {
+  test('a user with two accounts finds the choice only in schemas of that app', async () => {
     expect(before).not.toHaveProperty('credentialId');
     expect(await schemaOf('shop_get_thing')).toHaveProperty('credentialId');
     const client = await connectClient(url);
@@ -91,7 +91,7 @@ describe.each(STORE_KINDS)('a user with two accounts of an app, over %s', (kind)
     expect(shop.party.seen).toMatchObject([{ path: '/things/a', headers: { 'x-key': SECOND } }]);
   });
 
-  test('chooses in execute_action_svc, in any letter case of the argument', async () => {
+  test('a user with two accounts chooses by the argument in any letter case', async () => {
     shop.party.seen.length = 0;
     const chosen = {
       connectorId: 'shop',
@@ -104,14 +104,14 @@ describe.each(STORE_KINDS)('a user with two accounts of an app, over %s', (kind)
     expect(shop.party.seen.map(({ headers }) => headers['x-key'])).toEqual([FIRST, FIRST]);
   });
 
-  test('cannot use an account of another user, and nothing is sent', async () => {
+  test('a user cannot use an account of another user, and nothing is sent', async () => {
     shop.party.seen.length = 0;
     const answer = await call('shop_get_thing', { thingId: 'a', credentialId: 'cred_none' });
     expect(valueAt(answer, 'structuredContent.error.code')).toBe('credential_not_found');
     expect(shop.party.seen).toEqual([]);
   });
 
-  test('keeps a parameter that has the name of the choice', async () => {
+  test('a parameter that has the name of the account choice is kept', async () => {
     await connect('own', FIRST);
     await connect('own', SECOND);
     expect(await schemaOf('own_grant_access')).toEqual({
@@ -121,7 +121,7 @@ describe.each(STORE_KINDS)('a user with two accounts of an app, over %s', (kind)
     expect(valueAt(answer, 'structuredContent.error.code')).toBe('credential_ambiguous');
   });
 
-  test('finds no choice after one account is deleted', async () => {
+  test('a user finds no choice after one of two accounts is deleted', async () => {
     await shop.call('DELETE', `/users/${shop.userId}/credentials/${ids[1]}`);
     expect(await schemaOf('shop_get_thing')).not.toHaveProperty('credentialId');
     expect(valueAt(await call('shop_get_thing', { thingId: 'a' }), 'isError')).toBeUndefined();

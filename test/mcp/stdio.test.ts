@@ -97,7 +97,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     expect(line.heard.filter(changed)).toHaveLength(1);
   });
 
-  test('after initialize: a running call can ask questions and send log messages', async () => {
+  test('a call over stdio after initialize can ask questions and send log messages', async () => {
     await using line = start();
     await line.ask('initialize', {
       protocolVersion: '2025-11-25',
@@ -128,7 +128,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     ]);
   });
 
-  test('without initialize: a request is answered', async () => {
+  test('a request over stdio without initialize is answered', async () => {
     await using line = start();
     const listed = await line.ask('tools/list', {});
     expect(valueAt(listed, 'result.tools.0.name')).toBe('list_connectors_svc');
@@ -136,7 +136,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     expect(valueAt(wrong, 'error.code')).toBe(-32602);
   });
 
-  test('without initialize: a subscription to a resource is refused', async () => {
+  test('a subscription over stdio without initialize is refused', async () => {
     await using line = start();
     const answer = await line.ask('resources/subscribe', { uri: 'svc://connectors' });
     expect(valueAt(answer, 'error')).toMatchObject({ code: -32600, data: { code: 'invalid_request' } });

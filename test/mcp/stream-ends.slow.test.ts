@@ -102,7 +102,7 @@ const dying = (name = `user ${Math.random()}`) =>
 const anHourLater = () => void (aheadMs += HOUR);
 
 describe('the session of a stream', () => {
-  test('is found by a newer JWT of its user after the older one expired', async () => {
+  test('a session is found by a newer JWT of its user after the older one expired', async () => {
     const { url } = await shop(here);
     const username = `user ${Math.random()}`;
     const { ended, session } = await listening(url, bearer(await dying(username)));
@@ -115,7 +115,7 @@ describe('the session of a stream', () => {
     expect((await rpc(url, 'tools/list', {}, { headers: other })).status).toBe(404);
   });
 
-  test('is gone after the tokens of its user are revoked', async () => {
+  test('a session is gone after the tokens of its user are revoked', async () => {
     const { url, userId } = await shop(here);
     const token = async () => (await here.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const { ended, session } = await listening(url, bearer(await token()));
@@ -125,7 +125,7 @@ describe('the session of a stream', () => {
     expect((await rpc(url, 'tools/list', {}, { headers })).status).toBe(404);
   });
 
-  test('keeps its standing stream after a call of it was resumed', async () => {
+  test('a session keeps its standing stream after a call of it was resumed', async () => {
     const one = await shop(here, { restrictions: { connectors: { allowedIds: ['everything'] } } });
     const { accessUrl: url, serverId } = one;
     const { session, ended } = await listening(url, {});

@@ -53,7 +53,7 @@ const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const call = { name: 'traced_look', arguments: {} };
 
 describe('a trace', () => {
-  test('is passed on from every form of request', async () => {
+  test('a trace is passed on from every form of request', async () => {
     const meta = { traceparent: TRACEPARENT, tracestate: 'vendor=1', baggage: 'team=blue' };
     seen.length = 0;
     await modern(accessUrl, 'tools/call', call, { meta });

@@ -237,11 +237,14 @@ describe.each(STORE_KINDS)('undo on %s', (kind) => {
     test.each([
       [true, 'done'],
       [false, refusal('unknown')],
-    ])('whether it runs again depends on a repetition without harm: %s', async (repeatable, expected) => {
-      const call = { undo: await stored(), repeatable, executionId: 'exe_1' };
-      await expect(runUndo(first.context, call, fail)).rejects.toBe(unknown);
-      expect(await undoNext(call)).toEqual(expected);
-    });
+    ])(
+      'an undo of unknown outcome runs again if repetition does no harm: %s',
+      async (repeatable, expected) => {
+        const call = { undo: await stored(), repeatable, executionId: 'exe_1' };
+        await expect(runUndo(first.context, call, fail)).rejects.toBe(unknown);
+        expect(await undoNext(call)).toEqual(expected);
+      },
+    );
 
     test.each([
       [true, 'done'],

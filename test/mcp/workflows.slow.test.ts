@@ -44,7 +44,7 @@ const run = (url: string, name: string, args: object) => rpc(url, 'tools/call', 
 const isOfWorkflow = (text: string) => /(^|")run_(?!\w*_svc\b)/.test(text);
 
 describe('an installed workflow with a manual trigger', () => {
-  test('is a tool with its input, and returns the output of its last step', async () => {
+  test('an installed workflow is a tool that returns the output of its last step', async () => {
     const { accessUrl } = await installed(greeting, 'Grüße someone!');
     const client = await connectClient(accessUrl);
     const { tools } = await client.listTools();
@@ -59,7 +59,7 @@ describe('an installed workflow with a manual trigger', () => {
     await client.close();
   });
 
-  test('is a tool in every mode, and only for its own user', async () => {
+  test('an installed workflow is a tool in every mode, and only for its own user', async () => {
     const { accessUrl } = await installed(greeting, 'bare one');
     const stranger = await shop(service);
     expect((await names(accessUrl)).some((text) => text.includes('"run_bare_one"'))).toBe(true);
@@ -74,7 +74,7 @@ describe('an installed workflow with a manual trigger', () => {
     expect((await names(discovery.accessUrl)).some(isOfWorkflow)).toBe(false);
   });
 
-  test('reports wrong input by field, and the step that failed', async () => {
+  test('an installed workflow reports wrong input by field, and the step that failed', async () => {
     const { accessUrl } = await installed(greeting, 'strict one');
     const wrong = await run(accessUrl, 'run_strict_one', { name: 7 });
     expect(wrong.at('result.isError')).toBe(true);
@@ -88,7 +88,7 @@ describe('an installed workflow with a manual trigger', () => {
     expect(JSON.stringify(failed.body)).toContain('gate');
   });
 
-  test('is not listed while it is disabled or after it is uninstalled', async () => {
+  test('an installed workflow is not listed while disabled or after it is uninstalled', async () => {
     const { accessUrl, userId, workflowId } = await installed(greeting, 'off one');
     const path = `/workflows/${workflowId}/install?userId=${userId}`;
     await service.call('PUT', path, { body: { enabled: false } });
