@@ -45,7 +45,7 @@ const ORDERS = {
 };
 
 describe('the first import', () => {
-  test('writes a good connector and reports what it left out', async () => {
+  test('the first import writes a good connector and reports what it left out', async () => {
     const document = write('api.json', documentWith(ORDERS));
     const done = await run(document);
     expect(done).toMatchObject({ code: 0, err: expect.stringContaining('gatehouse connectors check') });
@@ -70,7 +70,7 @@ describe('the first import', () => {
     expect(readdirSync(dirname(document))).toEqual(['api.json']);
   });
 
-  test('follows references to files of the folder', async () => {
+  test('an import follows references to files of the folder', async () => {
     const document = write(
       'api.yaml',
       'openapi: 3.0.0\ninfo: {title: Desk, version: 1}\npaths: {/a: {$ref: paths/a.yaml}}\n',
@@ -88,7 +88,7 @@ describe('the first import', () => {
     expect(readFileSync(connectorOf(document), 'utf8')).toContain('get_a:');
   });
 
-  test('refuses references out of the folder, by path and by link', async () => {
+  test('an import refuses references out of the folder, by path and by link', async () => {
     const secret = write('secret.yaml', 'get: {responses: {}}');
     const document = write(
       'api.yaml',
@@ -106,7 +106,7 @@ describe('the first import', () => {
     expect(done.err).not.toContain('    at ');
   });
 
-  test('refuses the id of a built-in connector, a folder and a missing file', async () => {
+  test('an import refuses the id of a built-in connector, a folder and a missing file', async () => {
     const document = write('api.json', documentWith(ORDERS));
     expect(await run(document, '--id', 'sandbox')).toMatchObject({
       code: 1,
@@ -128,7 +128,7 @@ describe('the first import', () => {
 });
 
 describe('the second import', () => {
-  test('prints what breaks, exits 3, and writes with --accept-breaking', async () => {
+  test('the second import prints what breaks, and writes with --accept-breaking', async () => {
     const document = write('api.json', documentWith({ ...ORDERS, '/old': { get: operation() } }));
     await run(document);
     const before = readFileSync(connectorOf(document), 'utf8');
@@ -163,7 +163,7 @@ describe('the second import', () => {
     expect(readFileSync(connectorOf(document), 'utf8')).toContain('get_new:');
   });
 
-  test('keeps the overlay, and refuses an import that it does not fit', async () => {
+  test('the second import keeps the overlay, and refuses an import that it does not fit', async () => {
     const document = write('api.json', documentWith({ ...ORDERS, '/old': { get: operation() } }));
     await run(document);
     const overlay = join(dirname(connectorOf(document)), 'overlay.yaml');
@@ -182,7 +182,7 @@ describe('the second import', () => {
     expect(await run(document, '--accept-breaking')).toMatchObject({ code: 0 });
   });
 
-  test('takes the choice of the first, and refuses a file that was changed by hand', async () => {
+  test('the second import takes the first choice, and refuses a file changed by hand', async () => {
     const document = write(
       'api.json',
       documentWith({ ...ORDERS, '/users': { get: operation({ tags: ['a'] }) } }),

@@ -178,7 +178,7 @@ test('a connector that fits its document has no difference', async () => {
 });
 
 describe('a difference is named with its line', () => {
-  test('for a path', async () => {
+  test('a difference of a path is named with its line', async () => {
     const rule = 'the document has no POST /ticket. Did you mean "POST /tickets"?';
     expect(await commanded(replaced('POST /tickets', 'POST /ticket'))).toMatchObject({
       code: 1,
@@ -190,13 +190,13 @@ describe('a difference is named with its line', () => {
     });
   });
 
-  test('for a method', async () => {
+  test('a difference of a method is named with its line', async () => {
     expect(await differences(replaced('PUT /tickets', 'PATCH /tickets'))).toEqual([
       expect.stringContaining('Did you mean "PUT /tickets/{id}/state/{to}"?'),
     ]);
   });
 
-  test('for a member of the body and its required one', async () => {
+  test('a difference of a body member and a required one is named with its line', async () => {
     expect(
       await differences(replaced('subject: {type: string, required: true}', 'subjekt: {type: string}')),
     ).toEqual([
@@ -205,19 +205,19 @@ describe('a difference is named with its line', () => {
     ]);
   });
 
-  test('for a member inside of an object', async () => {
+  test('a difference of a member inside of an object is named with its line', async () => {
     expect(await differences(replaced('requester.city', 'requester.town'))).toEqual([
       expect.stringContaining('body.city: the document has no "requester.town"'),
     ]);
   });
 
-  test('for a required member that callers may leave out', async () => {
+  test('a required member that callers may leave out is named with its line', async () => {
     expect(await differences(replaced(', required: true', ''))).toEqual([
       expect.stringContaining('body.subject: the document requires "subject", and callers may leave it out'),
     ]);
   });
 
-  test('for values of the query and of the path', async () => {
+  test('a difference of values of query and path is named with its line', async () => {
     const change = (file: string) => file.replaceAll('[open, closed]', '[open, clozed]');
     expect(await differences(change)).toEqual([
       expect.stringContaining(
@@ -227,19 +227,19 @@ describe('a difference is named with its line', () => {
     ]);
   });
 
-  test('for the size of a page', async () => {
+  test('a difference of the size of a page is named with its line', async () => {
     expect(await differences(replaced('maxLimit: 100', 'maxLimit: 200'))).toEqual([
       `${lineOf('maxLimit')} paging.pages.maxLimit: the document allows at most 100 for "limit" (list_tickets)`,
     ]);
   });
 
-  test('for the parameter of a page', async () => {
+  test('a difference of the parameter of a page is named with its line', async () => {
     expect(await differences(replaced('offsetParam: offset', 'offsetParam: ofset'))).toEqual([
       `${lineOf('offsetParam')} paging.pages.offsetParam: the document has no "ofset". Did you mean "offset"? (list_tickets)`,
     ]);
   });
 
-  test('for a member of the answer', async () => {
+  test('a difference of a member of the answer is named with its line', async () => {
     expect(
       await differences(replaced('id: {type: string}, subject', 'id: {type: string}, subjects')),
     ).toEqual([
@@ -249,13 +249,13 @@ describe('a difference is named with its line', () => {
     ]);
   });
 
-  test('for a scope', async () => {
+  test('a difference of a scope is named with its line', async () => {
     expect(await differences(replaced('[tickets.read, tickets.write]', '[tickets.read]'))).toEqual([
       expect.stringContaining('authentication.0.scopes: the document requires the scope tickets.write'),
     ]);
   });
 
-  test('for a header that the document requires', async () => {
+  test('a missing header that the document requires is named with its line', async () => {
     const document = JSON.parse(JSON.stringify(DOCUMENT));
     document.paths['/tickets'].get.parameters.push(within('X-Desk-Team', 'header', {}, { required: true }));
     expect(await differences((file) => file, document)).toEqual([
@@ -272,7 +272,7 @@ describe('a difference is named with its line', () => {
     ).toEqual([]);
   });
 
-  test('for a deprecated operation', async () => {
+  test('a deprecated operation is named with its line', async () => {
     const document = JSON.parse(JSON.stringify(DOCUMENT));
     document.paths['/tickets'].get.deprecated = true;
     expect(await differences((file) => file, document)).toEqual([
@@ -280,7 +280,7 @@ describe('a difference is named with its line', () => {
     ]);
   });
 
-  test('for another base address', async () => {
+  test('another base address is named with its line', async () => {
     expect(await differences(replaced('/api/v2', '/api/v1'))).toEqual([
       `${lineOf('baseUrl')} baseUrl: the document is about https://{shop}.desk.example.com/api/v2`,
     ]);
@@ -291,7 +291,7 @@ describe('the prefix of paths is understood', () => {
   const paths = (prefix: string) =>
     Object.fromEntries(Object.entries(Object(DOCUMENT).paths).map(([path, item]) => [prefix + path, item]));
 
-  test('where the document writes it into each path', async () => {
+  test('a prefix of paths is understood where the document writes it into each path', async () => {
     const document = {
       ...DOCUMENT,
       servers: [{ url: 'https://demo.desk.example.com' }],
@@ -300,14 +300,14 @@ describe('the prefix of paths is understood', () => {
     expect(await compared((file) => file, document)).toMatchObject({ compared: 3, differences: [] });
   });
 
-  test('where the server has a variable in its path', async () => {
+  test('a prefix of paths is understood where the server has a variable in its path', async () => {
     const servers = [
       { url: 'https://demo.desk.example.com/{base}/v2', variables: { base: { default: 'api' } } },
     ];
     expect(await compared((file) => file, { ...DOCUMENT, servers })).toMatchObject({ differences: [] });
   });
 
-  test('where the connector has a part of it in its paths', async () => {
+  test('a prefix of paths is understood where the connector has a part in its paths', async () => {
     const change = (file: string) => file.replace('/api/v2', '/api').replaceAll(/(GET|POST|PUT) /g, '$1 /v2');
     expect(await compared(change)).toMatchObject({ compared: 3, differences: [] });
   });
@@ -349,7 +349,7 @@ test.each([
 describe('a comment in the file', () => {
   const wrong = 'city: {type: string, as: requester.town}';
 
-  test('accepts the difference of its line', async () => {
+  test('a comment in the file accepts the difference of its line', async () => {
     const change = replaced('city: {type: string, as: requester.city}', `${wrong} # openapi: new since June`);
     expect(await commanded(change)).toMatchObject({
       code: 0,
@@ -357,7 +357,7 @@ describe('a comment in the file', () => {
     });
   });
 
-  test('accepts the difference of the line below', async () => {
+  test('a comment in the file accepts the difference of the line below', async () => {
     const change = replaced(
       '      city: {type: string, as: requester.city}',
       `      # openapi: new since June\n      ${wrong}`,
@@ -368,7 +368,7 @@ describe('a comment in the file', () => {
     });
   });
 
-  test('that accepts nothing is reported', async () => {
+  test('a comment in the file that accepts nothing is reported', async () => {
     const change = replaced('as: requester.city}', 'as: requester.city} # openapi: new since June');
     expect(await differences(change)).toEqual([
       `${lineOf('requester.city')} : this comment accepts no difference: remove it`,
@@ -377,7 +377,7 @@ describe('a comment in the file', () => {
 });
 
 describe('parts that cannot be compared are named', () => {
-  test('for GraphQL, a computed body and an answer without members', async () => {
+  test('GraphQL, a computed body and an answer without members are named as not compared', async () => {
     const document = JSON.parse(JSON.stringify(DOCUMENT));
     document.paths['/tickets'].get.responses = { 200: { description: 'Tickets.' } };
     const change = (file: string) =>
@@ -397,7 +397,7 @@ describe('parts that cannot be compared are named', () => {
     expect(found.differences).toEqual([]);
   });
 
-  test('for an operation with a broken reference', async () => {
+  test('an operation with a broken reference is named as not compared', async () => {
     const document = JSON.parse(JSON.stringify(DOCUMENT));
     document.paths['/tickets'].get.parameters.push({ $ref: '#/components/parameters/gone' });
     const found = await compared(undefined, document);
@@ -474,7 +474,7 @@ test(
 );
 
 describe('an imported connector fits its own document', () => {
-  test('written for the tests', () => {
+  test('an imported connector fits its own document, written for the tests', () => {
     const { definition } = imported(DOCUMENT);
     const options = { text: JSON.stringify(DOCUMENT), maxBytes: MAX_FILE_BYTES, readFile: undefined };
     expect(compareWithDocument(definition, options)).toMatchObject({ compared: 3, differences: [] });
@@ -485,7 +485,7 @@ describe('an imported connector fits its own document', () => {
   const isKnown = /deprecated|allows at most/;
 
   test.skipIf(imports.length === 0).each(imports)(
-    'of %s',
+    'an imported connector fits its own document of %s',
     (document) => {
       const { definition } = importedFrom(document);
       const folder = dirname(join(FOLDER, document));

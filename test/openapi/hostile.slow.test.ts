@@ -90,14 +90,14 @@ describe('references', () => {
     ['another document', './models.yaml#/A', '$ref to "models.yaml" leaves the document'],
     ['a parent folder', '../../etc/passwd', '$ref to "../../etc/passwd" leaves the document'],
     ['a bad escape', '%zz.yaml', '$ref to "%zz.yaml" leaves the document'],
-  ])('to %s refuse the document with their place', (_, ref, message) => {
+  ])('references to %s refuse the document with their place', (_, ref, message) => {
     const place = '#/paths/~1a/post/requestBody/content/application~1json/schema';
     expect(refusalOf(documentWith({ '/a': { post: body({ $ref: ref }) } }))).toContain(
       `${place}: ${message}`,
     );
   });
 
-  test('that lead nowhere or to themselves leave out the operation', () => {
+  test('references that lead nowhere or to themselves leave out the operation', () => {
     const { report } = imported(
       documentWith(
         {
@@ -119,7 +119,7 @@ describe('references', () => {
     ]);
   });
 
-  test('inside of a schema that lead nowhere accept any value', () => {
+  test('references inside of a schema that lead nowhere accept any value', () => {
     const { definition, report } = compiled(
       documentWith({ '/a': { post: body({ type: 'object', properties: { x: { $ref: '#/gone' } } }) } }),
     );
@@ -147,7 +147,7 @@ describe('schemas without end', () => {
     expect(compileSchema(action?.modelOutput ?? {})({ data })).toEqual([]);
   });
 
-  test('that contain themselves in members are references', () => {
+  test('schemas that contain themselves in members are references', () => {
     const { definition } = compiled(
       withSchemas({ A0: { type: 'object', properties: { next: { $ref: '#/components/schemas/A0' } } } }),
     );
@@ -157,7 +157,7 @@ describe('schemas without end', () => {
     });
   });
 
-  test('that include themselves by allOf accept any value', () => {
+  test('schemas that include themselves by allOf accept any value', () => {
     const self = { type: 'object', allOf: [{ $ref: '#/components/schemas/A0' }] };
     const { report } = compiled(
       documentWith(
@@ -170,7 +170,7 @@ describe('schemas without end', () => {
     );
   });
 
-  test.each(['allOf', 'anyOf', 'oneOf'])('that double with each %s end', (keyword) => {
+  test.each(['allOf', 'anyOf', 'oneOf'])('schemas that double with each %s end', (keyword) => {
     const { report } = compiled(
       documentWith(
         { '/a': { post: body({ type: 'object', properties: { x: { $ref: '#/components/schemas/A0' } } }) } },
@@ -182,14 +182,14 @@ describe('schemas without end', () => {
     );
   });
 
-  test('that double with each member, or are a long chain, end', () => {
+  test('schemas that double with each member, or are a long chain, end', () => {
     compiled(withSchemas(chain(60, (next) => ({ type: 'object', properties: { a: next, b: next } }))));
     compiled(withSchemas(chain(5000, (next) => ({ allOf: [next] }))));
     compiled(withSchemas(chain(20, (next) => next)));
     expect(refusalOf(withSchemas(chain(5000, (next) => next)))).toContain('or over more than 32 references');
   });
 
-  test('that repeat the next one many times in allOf end', () => {
+  test('schemas that repeat the next one many times in allOf end', () => {
     const many = (next: object) => ({ allOf: Array.from({ length: 20 }, () => next) });
     const answer = { $ref: '#/components/schemas/A0' };
     const { report } = compiled(
@@ -203,7 +203,7 @@ describe('schemas without end', () => {
     );
   });
 
-  test('that are written inside of each other accept any value from a depth on', () => {
+  test('schemas nested deeper than the limit accept any value below it', () => {
     let schema: object = { type: 'string' };
     for (let level = 0; level < 60; level++) schema = { type: 'object', properties: { x: schema } };
     const { report } = compiled(documentWith({ '/a': { post: body(schema) } }));
@@ -212,7 +212,7 @@ describe('schemas without end', () => {
 });
 
 describe('many operations', () => {
-  test('over the limit are refused, and a choice of them is imported', () => {
+  test('operations over the limit are refused, and a choice of them is imported', () => {
     const count = IS_FULL ? 100_000 : 10_000;
     const paths = Object.fromEntries(
       Array.from({ length: count }, (_, index) => [`/p${index}`, { get: operation() }]),
@@ -226,7 +226,7 @@ describe('many operations', () => {
     expect(report).toMatchObject({ operations: count, imported: 2, notChosen: count - 2 });
   });
 
-  test('with one name get ids of their own', () => {
+  test('operations with one name get ids of their own', () => {
     const paths = Object.fromEntries(
       Array.from({ length: 50 }, (_, index) => [`/p${index}`, { get: operation({ operationId: 'same' }) }]),
     );
@@ -410,7 +410,7 @@ describe('wrong types', () => {
     places(GOOD)
       .slice(1)
       .map((place) => place.join(' ')),
-  )('at %s are a refusal or a report', (joined) => {
+  )('wrong types at %s are a refusal or a report', (joined) => {
     // The sample has two values for each place, others for the next place.
     for (const value of sampled(WRONG, WRONG.length / 2, joined.length)) {
       const document = changed(joined.split(' '), value);

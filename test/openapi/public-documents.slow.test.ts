@@ -12,7 +12,7 @@ const WITHOUT_PATHS = /webhook-example/;
 /** A reference that a schema for models must not hold; in texts it may stand. */
 const REFERENCE = /"\$(ref|defs)":/;
 
-test('there are documents', ({ skip }) => {
+test('the folder of public documents is not empty', ({ skip }) => {
   skip(DOCUMENTS.length === 0, MISSING);
   expect(DOCUMENTS.length).toBeGreaterThan(5);
 });

@@ -174,13 +174,13 @@ describe('paging', () => {
       { type: 'object', properties: { data: RECORDS, has_more: { type: 'boolean' } } },
       { style: 'keyset', cursorParam: 'starting_after', field: 'id', hasMore: 'body:has_more' },
     ],
-  ])('by %s is recognised', (_, parameters, answer, paging) => {
+  ])('paging by %s is recognised', (_, parameters, answer, paging) => {
     const action = list(parameters, answer);
     expect(action?.paging).toMatchObject(paging);
     expect(action?.query).toEqual({});
   });
 
-  test('by a Link header is recognised', () => {
+  test('paging by a Link header is recognised', () => {
     const action = list([query('page', 'integer'), query('per_page', 'integer')], RECORDS, {
       Link: { schema: { type: 'string' } },
     });
@@ -205,7 +205,7 @@ describe('paging', () => {
       { type: 'object', properties: { a: RECORDS, b: RECORDS } },
     ],
     ['an answer that is no list', [query('page', 'integer'), query('limit', 'integer')], { type: 'object' }],
-  ])('is not claimed for %s', (_, parameters, answer) => {
+  ])('paging is not claimed for %s', (_, parameters, answer) => {
     const action = list(parameters, answer);
     expect(action?.paging).toBeUndefined();
     expect(Object.keys(action?.query ?? {})).toHaveLength(parameters.length);

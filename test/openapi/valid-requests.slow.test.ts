@@ -22,7 +22,7 @@ const SAMPLE = 25;
 const PATIENCE = IS_FULL ? 3_600_000 : 120_000;
 
 describe('each request of an imported document is valid by the document', () => {
-  test('there are documents', ({ skip }) => {
+  test('the folder of imported documents is not empty', ({ skip }) => {
     skip(DOCUMENTS.length === 0, MISSING);
     expect(DOCUMENTS.length).toBeGreaterThan(5);
   });

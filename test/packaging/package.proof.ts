@@ -76,7 +76,7 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     await installed[Symbol.asyncDispose]();
   });
 
-  test('is installed with the packages that it imports, and their licences', async () => {
+  test('the packed package installs with the packages that it imports, and licences', async () => {
     const node = await run('node', ['--version'], { cwd: installed.folder, env: installed.env });
     expect(node.trim()).toMatch(new RegExp(`^v${version}`));
     const packages = join(installed.folder, 'node_modules');
@@ -91,7 +91,7 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     expect(await installed.gatehouse('--version')).toMatch(/^\d+\.\d+\.\d+/);
   });
 
-  test('serves an MCP URL to the official client', async () => {
+  test('the packed package serves an MCP URL to the official client', async () => {
     const url = /http:\S+\/mcp\/\S+/.exec(keys)?.[0] ?? '';
     const client = await connectClient(url);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('sandbox_list_orders');
@@ -108,7 +108,7 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     await client.close();
   });
 
-  test('serves REST, the console, the reference and the SDK for browsers', async () => {
+  test('the packed package serves REST, the console, the reference and the browser SDK', async () => {
     const console = await (await fetch(`${service.url}/console`)).text();
     const assets = [...console.matchAll(/\/console\/assets\/[^"]+/g)].map(([path]) => path);
     expect(assets.length).toBeGreaterThan(1);
@@ -127,7 +127,7 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     expect(made.status).toBe(201);
   });
 
-  test('serves MCP over stdio', async () => {
+  test('the packed package serves MCP over stdio', async () => {
     const client = new Client({ name: 'proof', version: '1.0.0' });
     const args = ['--no-install', 'gatehouse', 'stdio', '--server', 'Sandbox'];
     await client.connect(
@@ -141,7 +141,7 @@ describe.each(VERSIONS)('the packed package with Node.js %s', (version) => {
     await client.close();
   });
 
-  test('finds no fault of its own, and brings the typed client', async () => {
+  test('the packed package finds no fault of its own, and brings the typed client', async () => {
     expect(await installed.gatehouse('doctor')).not.toContain('✗');
     const code = `import('${NAME}/client').then((all) => console.log(Object.keys(all).length > 0))`;
     expect((await run('node', ['-e', code], { cwd: installed.folder, env: installed.env })).trim()).toBe(

@@ -120,7 +120,7 @@ describe('Medusa, polled', () => {
   };
 
   test(
-    'orders that are made there arrive once each and in order',
+    'orders made in Medusa arrive by polling once each and in order',
     async () => {
       const subscription = await subscribe(connectionId, 'commerce/orders');
       expect(subscription.source).toBe('polling');
@@ -337,7 +337,7 @@ describe('Parse Server, by its own webhooks', () => {
   });
 
   test(
-    'without the keys for webhooks it is polled, and its objects still arrive',
+    'Parse Server without webhook keys is polled, and its objects still arrive',
     async () => {
       const { url: serverUrl, applicationId, restApiKey } = parse;
       // Another user, because one user has one credential for one account.

@@ -331,7 +331,7 @@ describe('the results of a tool', () => {
     expect(await callTool()).toMatchObject(expected);
   });
 
-  test('that failed are written out over REST too', async () => {
+  test('failed results of a remote tool are written out over REST too', async () => {
     remote.habit = ofCalls(({ result }) => {
       result({ content: [{ type: 'text', text: 'a​b' }], isError: true });
       return true;
@@ -346,7 +346,7 @@ describe('a server that floods', () => {
     ['notifications', 'notifications/tools/list_changed', false],
     ['questions', 'elicitation/create', true],
     ['requests', 'ping', true],
-  ])('with %s ends its call', async (_what, method, asks) => {
+  ])('a server that floods with %s ends its call', async (_what, method, asks) => {
     remote.habit = ofCalls(({ id, res }) => {
       beginEvents(res);
       const one = (n: number) => JSON.stringify({ jsonrpc: '2.0', method, ...(asks ? { id: `q${n}` } : {}) });
@@ -365,7 +365,7 @@ describe('a server that floods', () => {
     expect((await run()).status).toBe(200);
   });
 
-  test('with values is refused before they are parsed', async () => {
+  test('a server that floods with values is refused before they are parsed', async () => {
     remote.habit = ofCalls(({ id, res }) => {
       const values = `[${'{},'.repeat(600_000)}{}]`;
       res.writeHead(200, { 'content-type': 'application/json' });

@@ -81,7 +81,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
   const isListed = async () => JSON.stringify((await modern(url, 'tools/list')).body).includes('curious_ask');
   const messageOf = (answer: RpcAnswer) => answer.at('result.inputRequests.question.params.message');
 
-  test('reach the user, and the same call of the tool goes on', async () => {
+  test('questions of remote servers reach the user, and the same call goes on', async () => {
     const first = await ask(2);
     expect([first.at('result.resultType'), messageOf(first)]).toEqual([
       'input_required',
@@ -99,7 +99,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     });
   });
 
-  test('are put again when the answer is missing, and taken once', async () => {
+  test('questions of remote servers are put again without an answer, and taken once', async () => {
     const asked = await ask(1);
     const again = await ask(1, { inputResponses: {}, requestState: asked.at('result.requestState') ?? null });
     expect(messageOf(again)).toBe('curious asks: Which note? (1)');
@@ -110,7 +110,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     expect(got).toEqual([['new']]);
   });
 
-  test('belong to the task of a call that takes long, one after the other', async () => {
+  test('questions of a long call belong to its task, one after the other', async () => {
     const released = Promise.withResolvers<void>();
     begin = released.promise;
     const taskId = taskIdOf(await callAsTask(url, 'curious_ask', { times: 2 }));
@@ -127,7 +127,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     expect(asked).toEqual(['curious asks: Which note? (1)', 'curious asks: Which note? (2)']);
   });
 
-  test('end when their task is cancelled', async () => {
+  test('questions of remote servers end when their task is cancelled', async () => {
     const released = Promise.withResolvers<void>();
     begin = released.promise;
     const taskId = taskIdOf(await callAsTask(url, 'curious_ask', { times: 1 }));
@@ -143,19 +143,19 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
       .toBe('failed');
   });
 
-  test('do not mix when two calls ask at once', async () => {
+  test('questions of two concurrent remote calls do not mix', async () => {
     const [one, two] = await Promise.all([ask(1), ask(1)]);
     const [, second] = [await answered(1, two, 'two'), await answered(1, one, 'one')];
     expect(second.at('result.content.0.text')).toBe('one');
     expect(got.flat().toSorted()).toEqual(['one', 'two']);
   });
 
-  test('are cancelled for a client without forms', async () => {
+  test('questions of remote servers are cancelled for a client without forms', async () => {
     const done = await ask(1, {}, {});
     expect([done.at('result.isError'), got]).toEqual([true, [[]]]);
   });
 
-  test('end with the right to the action', async () => {
+  test('questions of remote servers end with the right to the action', async () => {
     const asked = await ask(1);
     const restrict = (restrictions: object) =>
       service.call('PUT', `/api/servers/${serverId}`, { body: { restrictions } });
@@ -169,7 +169,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     await until(isListed);
   });
 
-  test('without end are put ten times, and the eleventh ends the call', async () => {
+  test('questions without end are put ten times, and the eleventh ends the call', async () => {
     let asked = await ask(40);
     let count = 0;
     while (asked.at('result.resultType') === 'input_required') {
@@ -180,7 +180,7 @@ describe.each(STORE_KINDS)('questions of remote servers between requests over %s
     expect(JSON.stringify(asked.body)).toContain('asked more than 10 questions in one call');
   });
 
-  test('that their user ignores are bounded, and others still work', async () => {
+  test('questions that their user ignores are bounded, and other calls still work', async () => {
     const asked = await Promise.all(Array.from({ length: 14 }, () => ask(1)));
     const waiting = asked.filter((answer) => answer.at('result.resultType') === 'input_required');
     expect(waiting.length).toBeLessThanOrEqual(10);

@@ -226,7 +226,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => subscribed(ada.token).length === 1 && updates.length > 0);
   });
 
-  test('ends with the account, and begins again with another', async () => {
+  test('a remote subscription ends with the account, and begins again with another', async () => {
     const notes = await added();
     const ada = await person(notes);
     const { updates } = await subscriber(notes, ada);

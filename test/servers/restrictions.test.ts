@@ -10,12 +10,12 @@ import { IS_FULL } from '../support/full.ts';
 describe('an action', () => {
   const actions = (restrictions: Restrictions['actions']) => decide({ actions: restrictions });
 
-  test('is allowed without rules', () => {
+  test('an action is allowed without rules', () => {
     expect(decide({}).named('shop', 'list_orders')).toBeUndefined();
     expect(decide({ actions: {} }).named('shop', 'list_orders')).toBeUndefined();
   });
 
-  test('is denied by an allowlist that does not name it, also by an empty one', () => {
+  test('an action is denied by an allowlist that does not name it, also by an empty one', () => {
     const rule = 'actions.allowedActions';
     expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).named('shop', 'list_orders')).toBe(
       rule,
@@ -25,7 +25,7 @@ describe('an action', () => {
     expect(actions({ allowedActions: [] }).named('shop', 'list_orders')).toBe(rule);
   });
 
-  test('is denied only by a blocklist that names it', () => {
+  test('an action is denied only by a blocklist that names it', () => {
     const blocked = actions({ mode: 'blocklist', blockedActions: ['list_orders'] });
     expect(blocked.named('shop', 'list_orders')).toBe('actions.blockedActions');
     expect(blocked.named('shop', 'get_order')).toBeUndefined();
@@ -59,7 +59,7 @@ describe('an action', () => {
     expect(decision.named(connectorId, actionId) === undefined).toBe(named);
   });
 
-  test('is denied when its connector is', () => {
+  test('an action is denied when its connector is blocked', () => {
     const decision = decide({ connectors: { blockedIds: ['shop'] } });
     expect(decision.named('shop', 'list_orders')).toBe('connectors.blockedIds');
     expect(decision.named('mail', 'send')).toBeUndefined();
@@ -71,7 +71,7 @@ describe('effects', () => {
   const write = shopAction('POST');
   const destructive = shopAction('DELETE');
 
-  test('that are not listed are denied, unless the list is absent or full', () => {
+  test('effects that are not listed are denied, unless the list is absent or full', () => {
     const only = (...allowed: Effect[]) => decide({ effects: { allowed } });
     expect(only('read').action(read)).toBeUndefined();
     expect(only('read').action(write)).toBe('effects.allowed');

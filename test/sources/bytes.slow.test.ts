@@ -34,7 +34,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   const made = (id: string, more = '') =>
     JSON.stringify({ what: 'made', order: app.order('ID') }).replace('"ID"', id + more);
 
-  test('records with characters that no text has stop no poll, and are published once', async () => {
+  test('records with invalid characters stop no poll, and are published once', async () => {
     const connectionId = await app.listen('searching', { polled: true });
     app.orders.push(
       app.order('a'),

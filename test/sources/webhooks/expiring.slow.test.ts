@@ -24,7 +24,7 @@ describe.each(STORE_KINDS)('registrations that expire, over %s', (kind) => {
   }
   const hookCalls = ({ calls }: TestedApp) => calls.filter((call) => call.includes('/hooks'));
 
-  test('they are renewed before they expire, and not earlier', async () => {
+  test('expiring registrations are renewed before they expire, and not earlier', async () => {
     const { app } = await listen('renewing');
     app.clock.advance(12 * HOUR);
     await app.look('jobs');

@@ -70,9 +70,12 @@ test.each([
   ['bigcommerce', 'api_key', { storeHash: 'abc', apiKey: 'x' }, true],
   ['medusa', 'basic', { backendUrl: 'https://a.example.com', apiKey: 'sk_1' }, false],
   ['sandbox', 'api_key', { apiKey: 'sandbox_1' }, false],
-])('orders of %s with a credential of the type %s: %o', async (connectorId, type, values, expected) => {
-  expect(await native(credential(connectorId, type, values))).toBe(expected);
-});
+])(
+  'orders of %s with a credential of the type %s have native webhooks: %o',
+  async (connectorId, type, values, expected) => {
+    expect(await native(credential(connectorId, type, values))).toBe(expected);
+  },
+);
 
 test('an app that sends events of all accounts together requires an account id', async () => {
   expect(await native(credential('square', 'bearer', { token: 'EAAA' }, null))).toBe(false);

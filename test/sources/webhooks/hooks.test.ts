@@ -292,7 +292,7 @@ test('a deletion is published with the id', async () => {
   ]);
 });
 
-test('where chooses among the entries of one topic, which is registered once', async () => {
+test('a where rule chooses among the entries of one topic, which is registered once', async () => {
   const before = published(subscription).length;
   const publishedNow = () => published(subscription).slice(before);
   saveOrder('ord_settled', '7.00');

@@ -230,7 +230,7 @@ const SIGNERS: [name: string, verify: object, sign: (body: Buffer) => Record<str
 ];
 
 describe.each(SIGNERS)('%s', (_, verify, sign) => {
-  test('accepts every signed body, and rejects it after a change of one bit', () => {
+  test('a scheme accepts every signed body, and rejects it after a change of one bit', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constant('Grüße\r\n🌍'), fc.constant('')),
@@ -250,7 +250,7 @@ describe.each(SIGNERS)('%s', (_, verify, sign) => {
     );
   });
 
-  test('rejects a request without its headers', () => {
+  test('a scheme rejects a request without its headers', () => {
     const body = Buffer.from('{}');
     const headers = sign(body);
     for (const name of Object.keys(headers)) {
