@@ -28,7 +28,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     await fresh.remove();
   });
 
-  test('migrates an empty database once, and finds nothing to do the second time', async () => {
+  test('the store migrates an empty database once', async () => {
     expect(await migrate(store, 1)).toEqual(MIGRATIONS.map((migration) => migration.name));
     expect(await migrate(store, 2)).toEqual([]);
   });
@@ -43,7 +43,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     }
   });
 
-  test('refuses a database that a newer release has migrated', async () => {
+  test('the store refuses a database that a newer release has migrated', async () => {
     await migrate(store, 1);
     await store.db
       .insertInto('schema_versions')
@@ -53,13 +53,13 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     await expect(migrate(store, 3)).rejects.toThrow(/newer Gatehouse/);
   });
 
-  test('returns stored milliseconds, text and null unchanged', async () => {
+  test('the store returns stored milliseconds, text and null unchanged', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     expect(await store.db.selectFrom('users').selectAll().executeTakeFirst()).toEqual(USER);
   });
 
-  test('distinguishes a unique violation from other faults', async () => {
+  test('the store distinguishes a unique violation from other faults', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     const twice = store.db
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     expect(isUniqueViolation(refused)).toBe(false);
   });
 
-  test('deletes the rows of a user with the user', async () => {
+  test('the store deletes the rows of a user with the user', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     await store.db.insertInto('credentials').values(credentialOf(USER.user_id)).execute();

@@ -171,7 +171,7 @@ describe('access to the metrics', () => {
   });
   afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
-  test('with a token set, only its bearer reads them', async () => {
+  test('metrics with a token set are readable only by its bearer', async () => {
     expect((await guarded.call('GET', '/metrics', { bearer: TOKEN })).status).toBe(200);
     for (const bearer of [null, guarded.developmentKey, `${TOKEN}x`]) {
       const answer = await guarded.call('GET', '/metrics', { bearer });
@@ -181,7 +181,7 @@ describe('access to the metrics', () => {
     }
   });
 
-  test('without a token, a program on the same machine reads them', async () => {
+  test('metrics without a token are readable by a program on the same machine', async () => {
     expect((await readMetrics(open.url)).status).toBe(200);
     const head = await fetch(`${open.url}/metrics`, { method: 'HEAD' });
     expect(head.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -191,13 +191,13 @@ describe('access to the metrics', () => {
     ['x-forwarded-for', '127.0.0.1'],
     ['forwarded', 'for=127.0.0.1'],
     ['x-real-ip', '127.0.0.1'],
-  ])('without a token, a request with %s: %s gets 404 with the remedy', async (name, value) => {
+  ])('metrics without a token answer a request with %s: %s by 404 with the remedy', async (name, value) => {
     const answer = await open.call('GET', '/metrics', { bearer: null, headers: { [name]: value } });
     expect(answer.status).toBe(404);
     expect(answer.text('error')).toContain('set GATEHOUSE_METRICS_TOKEN');
   });
 
-  test('without a token, a page that rebinds its name to this machine gets 404', async () => {
+  test('metrics without a token are 404 for a page that rebinds its name', async () => {
     const answers = ['localhost:3000', 'page.example.com:3000'].map(
       (host) =>
         // fetch() sets this header itself.
@@ -215,13 +215,16 @@ describe('access to the metrics', () => {
   const outside = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
-  test.skipIf(outside === undefined)('without a token, a peer with another address gets 404', async () => {
-    const url = new URL('/metrics', open.url);
-    url.hostname = outside ?? '';
-    expect((await fetch(url)).status).toBe(404);
-    url.pathname = '/health';
-    expect((await fetch(url)).status).toBe(200);
-  });
+  test.skipIf(outside === undefined)(
+    'metrics without a token are 404 for a peer with another address',
+    async () => {
+      const url = new URL('/metrics', open.url);
+      url.hostname = outside ?? '';
+      expect((await fetch(url)).status).toBe(404);
+      url.pathname = '/health';
+      expect((await fetch(url)).status).toBe(200);
+    },
+  );
 });
 
 test('label values beyond the limit of series count as other', () => {

@@ -322,7 +322,7 @@ describe('the variables of OpenTelemetry', () => {
     expect(otlp?.metrics?.url).toBe('https://metrics.example.com/in');
   });
 
-  test('nothing is sent without an address, or when the SDK is disabled', () => {
+  test('traces are not sent without an address, or when the SDK is disabled', () => {
     expect(readConfig({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }).otlp).toBeUndefined();
     expect(readConfig({ ...ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }).otlp).toBeUndefined();
     const none = readConfig({

@@ -40,7 +40,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test('without a mapping there are no fields', async () => {
+test('an object without a mapping has no custom fields', async () => {
   expect(await customOf(first)).toBeUndefined();
 });
 
@@ -76,7 +76,7 @@ test('a level is listed, replaced as a whole, and removed', async () => {
   expect([again.status, again.text('code')]).toEqual([404, 'field_mapping_not_found']);
 });
 
-test('other models and the other environment do not have them', async () => {
+test('other models and the other environment do not have mapped fields', async () => {
   const orders = await service.call('GET', `/2023-03/one/commerce/orders?connectionId=${first}&limit=1`);
   expect(orders.at('data.0.custom')).toBeUndefined();
   const there = await service.call('GET', '/api/field-mappings', { bearer: service.productionKey });

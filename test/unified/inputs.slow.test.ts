@@ -149,7 +149,7 @@ test('an order is read by its id, which is a number at the app', async () => {
   expect([gone.status, gone.text('code')]).toEqual([404, 'record_not_found']);
 });
 
-test('polls read all places', async () => {
+test('polls of a list with places read all places', async () => {
   const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
     body: { scope: 'commerce/orders', address: receiver.url },
   });

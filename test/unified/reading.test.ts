@@ -64,7 +64,7 @@ test('a deleted record that the app still returns is reported as deleted', async
 describe("an app's own scope", () => {
   const get = (path: string) => app.service.call('GET', `/2023-03/one/${path}`);
 
-  test('is listed by offset and read by id', async () => {
+  test("an app's own scope is listed by offset and read by id", async () => {
     const { order } = app;
     app.recover();
     const connectionId = await app.connect('sourced');
@@ -86,7 +86,7 @@ describe("an app's own scope", () => {
     expect([one.status, one.body]).toEqual([200, page.at('data.0')]);
   });
 
-  test('without a single read is searched in its lists', async () => {
+  test("an app's own scope without a single read is searched in its lists", async () => {
     const connectionId = await app.connect('sourced');
     app.places = ['a', 'b'];
     app.orders = ['a', 'b'].map((place) => app.order('1', undefined, { place }));
@@ -109,7 +109,7 @@ describe("an app's own scope", () => {
     expect([answer.status, answer.text('error')]).toEqual([status, expect.stringContaining(words)]);
   });
 
-  test('is not written', async () => {
+  test("an app's own scope is not written", async () => {
     const connectionId = await app.connect('sourced');
     const answer = await app.service.call(
       'POST',

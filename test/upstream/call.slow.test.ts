@@ -68,7 +68,7 @@ describe('a call', () => {
     expect(upstream.count).toBe(times);
   });
 
-  test('for a file returns its content, as text where it is text', async () => {
+  test('a call for a file returns its content, as text where it is text', async () => {
     const file = { action: 'request: GET /a\nresponse: {body: file}' };
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>é</p>');
     expect(await send(call(file))).toEqual({ mediaType: 'text/html', size: 9, text: '<p>é</p>' });
@@ -82,14 +82,14 @@ describe('a call', () => {
     expect((await failure(send(call(file)))).code).toBe('upstream_rejected');
   });
 
-  test('finds a value under a name with a dot in it, and text in base64', async () => {
+  test('a call finds a value under a name with a dot in it, and text in base64', async () => {
     upstream.handler = (_req, res) => json(res, 200, { '@odata.value': { raw: 'R3LDvMOfZQ' } });
     const action = `request: GET /a
 response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": $textFromBase64(missing)}'}`;
     expect(await send(call({ action }))).toEqual({ text: 'Grüße' });
   });
 
-  test('repeats a write with the same key where the app knows the key', async () => {
+  test('a call repeats a write with the same key where the app knows the key', async () => {
     const keys: unknown[] = [];
     upstream.handler = (req, res, count) => {
       keys.push(req.headers['idempotency-key']);
@@ -115,7 +115,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect(upstream.count).toBe(1);
   });
 
-  test('waits as long as a 429 says, and so do the credential’s other calls', async () => {
+  test('a call waits as long as a 429 says, as do other calls of the credential', async () => {
     const at: number[] = [];
     upstream.handler = (_req, res, count) => {
       at.push(performance.now());
@@ -131,7 +131,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect((at[2] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(1950);
   });
 
-  test('does not wait beyond its deadline, and reports the wait', async () => {
+  test('a call does not wait beyond its deadline, and reports the wait', async () => {
     upstream.handler = (_req, res) => json(res, 429, {}, { 'retry-after': '999999999' });
     const error = await failure(send(call()));
     expect([error.code, upstream.count]).toEqual(['upstream_rate_limited', 1]);
@@ -141,13 +141,13 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect(Number(held.headers['Retry-After'])).toBeLessThanOrEqual(3600);
   });
 
-  test('stops retries of a third party that is down for all credentials', async () => {
+  test('calls stop retries to a third party that is down for all credentials', async () => {
     upstream.handler = (_req, res) => json(res, 503, {}, { 'retry-after': '0' });
     for (let i = 0; i < 40; i++) await failure(send(call()));
     expect(upstream.count).toBeLessThan(40 + 10 + 10);
   });
 
-  test('ends at the action’s deadline', async () => {
+  test('a call ends at the action’s deadline', async () => {
     upstream.handler = () => {};
     const error = await failure(send(call({ action: 'request: GET /a\ntimeoutSeconds: 1' })));
     expect([error.code, upstream.count]).toEqual(['upstream_timeout', 1]);
@@ -163,7 +163,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect([error.code, error.details?.['reason']]).toEqual(['upstream_failed', reason]);
   });
 
-  test('returns null for an empty answer, plain text as text, and drops __proto__', async () => {
+  test('a call returns null for an empty answer, plain text as text, and drops __proto__', async () => {
     upstream.handler = (_req, res) => res.writeHead(200).end();
     expect(await send(call())).toBe(null);
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/csv' }).end('a,b');
@@ -172,7 +172,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect(await send(call())).toEqual({ a: 1 });
   });
 
-  test('never returns a secret, whatever the third party does', async () => {
+  test('a call never returns a secret, whatever the third party does', async () => {
     const forms = [
       CANARY,
       Buffer.from(CANARY).toString('base64'),
@@ -201,7 +201,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       };
     };
 
-    test('reports progress, and returns the result although the stream stays open', async () => {
+    test('a call answered with events reports progress and returns the result', async () => {
       stream(
         'event: progress\ndata: {"progress": 1, "total": 2, "message": "half"}\n\nevent: progress\ndata: {"x": 1}\n\nevent: result\ndata: {"done": "é"}\n\n',
         false,
@@ -223,12 +223,12 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect((await failure(send(call(events)))).code).toBe('upstream_failed');
     });
 
-    test('with millions of values is refused before it is parsed', async () => {
+    test('a call answered with millions of values is refused before it is parsed', async () => {
       stream(`event: result\ndata: [${Array(600_000).fill('{}').join(',')}]\n\n`);
       expect((await failure(send(call(events)))).code).toBe('upstream_too_large');
     });
 
-    test('may also return plain JSON', async () => {
+    test('a call that may be answered with events may also return plain JSON', async () => {
       upstream.handler = (_req, res) => json(res, 200, { plain: true });
       expect(await send(call(events))).toEqual({ plain: true });
     });
@@ -247,14 +247,14 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     };
     const good = () => ({ values: { token: CANARY, origin: upstream.origin } });
 
-    test('closes the connection', async () => {
+    test('a cancelled call closes the connection', async () => {
       upstream.handler = () => {};
       await cancelled((signal) => call({}, { signal, ...good() }));
       await until(() => upstream.closed === 1);
       expect(upstream.count).toBe(1);
     });
 
-    test('before its repetition is not repeated', async () => {
+    test('a call cancelled before its repetition is not repeated', async () => {
       upstream.handler = (_req, res) => json(res, 503, {}, { 'retry-after': '10' });
       await cancelled(
         (signal) => call({}, { signal, ...good() }),
@@ -263,7 +263,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(upstream.count).toBe(1);
     });
 
-    test('in a queue leaves the queue', async () => {
+    test('a call cancelled in a queue leaves the queue', async () => {
       upstream.handler = () => {};
       const limited = { head: 'rateLimit: {requests: 100, perSeconds: 1, concurrency: 1}' };
       const gone = new AbortController();
@@ -278,7 +278,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
   });
 
   describe('to an app with a limit', () => {
-    test('waits for its window, per credential', async () => {
+    test('a call to an app with a limit waits for its window, per credential', async () => {
       const begun = performance.now();
       const limited = { head: 'rateLimit: {requests: 3, perSeconds: 2}' };
       upstream.handler = (_req, res, count) => json(res, 200, { count });
@@ -291,7 +291,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(upstream.count).toBe(5);
     });
 
-    test('is rejected at once when the wait is too long', async () => {
+    test('a call is rejected at once when the wait for a limit is too long', async () => {
       const limited = { head: 'rateLimit: {requests: 1, perSeconds: 3600}' };
       await send(call(limited));
       const error = await failure(send(call(limited)));
@@ -299,7 +299,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(Number(error.headers['Retry-After'])).toBeGreaterThan(3500);
     });
 
-    test('never runs more at a time than the limit, and all of them run', async () => {
+    test('calls to an app with a limit never run more at a time than the limit', async () => {
       let running = 0;
       let most = 0;
       upstream.handler = (_req, res) => {

@@ -23,7 +23,7 @@ const textOf = async (input: { [name: string]: string | number }, action = ACTIO
 };
 
 describe('a text in a query language', () => {
-  test('leaves out clauses without a value', async () => {
+  test('a text in a query language leaves out clauses without a value', async () => {
     expect(await textOf({})).toBe('SELECT Id FROM Contact');
     expect(await textOf({ min: 3, order: 'DESC' })).toBe(
       'SELECT Id FROM Contact WHERE Score > 3 ORDER BY Id DESC',
@@ -33,7 +33,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('keeps any value between its quotes', async () => {
+  test('a text in a query language keeps any value between its quotes', async () => {
     expect(await textOf({ email: "x' OR Id != '" })).toBe(
       String.raw`SELECT Id FROM Contact WHERE Email = 'x\' OR Id != \''`,
     );
@@ -53,7 +53,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('doubles the quotes of a value where the language requires it', async () => {
+  test('a text in a query language doubles quotes where the language requires it', async () => {
     expect(await textOf({ email: "O'Neil" }, DOUBLED)).toBe("SELECT Id FROM Contact WHERE Email = 'O''Neil'");
     await fc.assert(
       fc.asyncProperty(
@@ -71,7 +71,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('quotes a parameter by the rules of the file’s language', async () => {
+  test('a parameter of a query language is quoted by the rules of the language', async () => {
     const url = async (escape: string, quote: string, value: string) => {
       const action = `request: GET /a\nquery:\n  x: {type: string, quote: ${quote}}`;
       const built = await buildRequest(
@@ -85,7 +85,7 @@ describe('a text in a query language', () => {
     expect(await url('backslash', 'single', "a'b\\")).toBe("'a\\'b\\\\'");
   });
 
-  test('includes the parameters of its paging', async () => {
+  test('a text in a query language includes the parameters of its paging', async () => {
     const action = `request: GET /query
 compose: {q: ['select * from Invoice', 'STARTPOSITION {start} MAXRESULTS {max}']}
 paging: {style: offset, in: compose, offsetParam: start, firstOffset: 1, limitParam: max, maxLimit: 100}`;

@@ -25,7 +25,7 @@ async function messageOf(input: JsonObject): Promise<string> {
 const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
 
 describe('a message', () => {
-  test('has headers in ASCII and its text in base64', async () => {
+  test('an email has headers in ASCII and its text in base64', async () => {
     const message = await messageOf({
       to: ['Ada Lovelace <ada@example.com>', 'grace@example.com'],
       cc: ['Zoë <zoe@example.com>'],
@@ -50,7 +50,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('has text and HTML as alternatives, and files next to them', async () => {
+  test('an email has text and HTML as alternatives, and files next to them', async () => {
     const message = await messageOf({
       to: ['ada@example.com'],
       subject: 'Report',
@@ -65,7 +65,7 @@ describe('a message', () => {
     expect(message.trimEnd().endsWith('--gatehouse_mixed--')).toBe(true);
   });
 
-  test('splits long words of a header between characters', async () => {
+  test('an email splits long words of a header between characters', async () => {
     const subject = '🚂'.repeat(40);
     const message = await messageOf({ to: ['ada@example.com'], subject, text: '' });
     const words = [...message.matchAll(/=\?UTF-8\?B\?([^?]*)\?=/g)].map(([word, text = '']) => {
@@ -90,7 +90,7 @@ describe('a message', () => {
       { attachments: [{ filename: 'a', contentType: 'a; b=c', base64: 'AA==' }] },
     ],
     ['attachments.0.base64', { attachments: [{ filename: 'a', base64: 'not base64!' }] }],
-  ])('is refused for its %s', async (field, input) => {
+  ])('an email is refused for its %s', async (field, input) => {
     await expect(messageOf(input)).rejects.toMatchObject({
       code: 'invalid_request',
       details: { faults: [{ field }] },

@@ -16,15 +16,15 @@ describe('a regular expression of a mapping', () => {
     expect(await mapValue(expression, { x })).toEqual(JSON.parse(JSON.stringify(wanted)));
   });
 
-  test('that never ends in V8 ends here', async () => {
+  test('a regular expression of a mapping that never ends in V8 ends here', async () => {
     expect(await mapValue('$contains(x, /^(a+)+$/)', { x: `${'a'.repeat(60)}!` })).toBe(false);
   });
 
-  test('is refused when it cannot be matched in linear time', async () => {
+  test('a regular expression without linear time is refused', async () => {
     await expect(mapValue('$contains(x, /(?=a)/)', { x: 'a' })).rejects.toThrow('must be a pattern of RE2');
   });
 
-  test('is refused for a text that is too long', async () => {
+  test('a regular expression of a mapping is refused for a text that is too long', async () => {
     const run = (length: number) => mapValue('$contains(x, /^(?:[ab]{900}c)?$/)', { x: 'a'.repeat(length) });
     expect(await run(1000)).toBe(false);
     await expect(run(10_000)).rejects.toThrow('The text is too long for a regular expression.');

@@ -31,7 +31,7 @@ headers:
 
 describe('a parameter', () => {
   test.each(['.', '..', '', 'a\\b', 'a\nb', 'a\u0000b', '\u007f'])(
-    'with %j is refused in a path, by name',
+    'a parameter with %j is refused in a path, by name',
     async (shop) => {
       const call = build(PATHS, { input: { shop, item: '1' } });
       await expect(call).rejects.toMatchObject({
@@ -48,12 +48,12 @@ describe('a parameter', () => {
     ['a?b#c', 'a%3Fb%23c'],
     ['@evil.com', '%40evil.com'],
     ['\u2028é\ud800', '%E2%80%A8%C3%A9%EF%BF%BD'],
-  ])('with %j stays one segment of a path', async (shop, written) => {
+  ])('a parameter with %j stays one segment of a path', async (shop, written) => {
     const { url } = await build(PATHS, { input: { shop, item: '1' } });
     expect(url).toBe(`https://api.example.com/v1/shops/${written}/items/1.json`);
   });
 
-  test('never changes the origin or the shape of the path', async () => {
+  test('a parameter never changes the origin or the shape of the path', async () => {
     const nasty = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -106,13 +106,16 @@ describe('a parameter', () => {
     );
   });
 
-  test.each(['a\r\nb', 'a\nb', 'a\0b', 'snow ☃'])('with %j is refused in a header', async (note) => {
-    const call = build(PATHS, { input: { shop: 'a', item: '1', X_Note: note } });
-    await expect(call).rejects.toMatchObject({ details: { faults: [{ field: 'X_Note' }] } });
-  });
+  test.each(['a\r\nb', 'a\nb', 'a\0b', 'snow ☃'])(
+    'a parameter with %j is refused in a header',
+    async (note) => {
+      const call = build(PATHS, { input: { shop: 'a', item: '1', X_Note: note } });
+      await expect(call).rejects.toMatchObject({ details: { faults: [{ field: 'X_Note' }] } });
+    },
+  );
 
   test.each(['Authorization', 'Host', 'Cookie', 'Content-Length', 'Transfer-Encoding', 'Connection'])(
-    'never becomes the header %s',
+    'a parameter never becomes the header %s',
     async (header) => {
       const action = `request: GET /a\nheaders:\n  x: {type: string, as: ${header}}`;
       await expect(build({ action }, { input: { x: '1' } })).rejects.toMatchObject({
@@ -164,9 +167,12 @@ describe.each(['form', 'multipart'])('a list in a %s body', (type) => {
       ['order[urls][0]=1', 'order[urls][1]=2'],
     ],
     ['  media: {type: array, items: {}, as: urls}', '', ['urls[]=1', 'urls[]=2']],
-  ])('with %s is written in its style under its wire name', async (parameters, more, pairs) => {
-    expect(await namesOf(parameters, { media: ['1', '2'] }, more)).toEqual(pairs);
-  });
+  ])(
+    'a list in a body with %s is written in its style under its wire name',
+    async (parameters, more, pairs) => {
+      expect(await namesOf(parameters, { media: ['1', '2'] }, more)).toEqual(pairs);
+    },
+  );
 });
 
 describe('an action at another address', () => {
@@ -177,7 +183,7 @@ headers:
   mode: {type: string, as: X-Arg.mode}
   tag: {type: string}`;
 
-  test('is sent there with its credential, members of a header that is JSON in ASCII', async () => {
+  test('an action at another address is sent there with its credential', async () => {
     const { url, headers } = await build(
       { action },
       { input: { path: '/Köln "1".txt', mode: 'add', tag: 'a' } },
@@ -188,7 +194,7 @@ headers:
     expect(JSON.parse(headers['x-arg'] ?? '')).toEqual({ path: '/Köln "1".txt', mode: 'add' });
   });
 
-  test('never sends a header that changes the identity of the request, nested or not', async () => {
+  test('a parameter never becomes a header that changes the identity of the request', async () => {
     const bad = `request: POST /a\nheaders:\n  who: {type: string, as: Authorization.x}`;
     await expect(build({ action: bad }, { input: { who: 'me' } })).rejects.toMatchObject({
       code: 'invalid_request',
@@ -209,7 +215,7 @@ body:
     lines: [{ sku: 'a', count: 2 }],
   };
 
-  test('nests dotted names, includes fixed members, and has the name of its wrapper', async () => {
+  test('a body nests dotted names, includes fixed members, and has its wrapper', async () => {
     const { body: sent, headers } = await build(
       { action: body('wrap: order\nfixed: {body: {api.version: 2}}') },
       { input },
@@ -219,7 +225,7 @@ body:
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
   });
 
-  test('may have a file after its members, which no content can end early', async () => {
+  test('a body may have a file after its members, which no content can end early', async () => {
     const action = `request: POST /a
 bodyType: related
 body: {name: {type: string}}
@@ -249,7 +255,7 @@ parts: {content: {type: string}, base64: {type: string}, contentType: {type: str
     });
   });
 
-  test('includes the members of an object that is spread', async () => {
+  test('a body includes the members of an object that is spread', async () => {
     const action = `request: POST /a
 body:
   name: {type: string}
@@ -259,7 +265,7 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ name: 'Ada', 'a.b': 1, Custom__c: null });
   });
 
-  test('has a text in base64 of its UTF-8 where the app expects that', async () => {
+  test('a body has a text in base64 of its UTF-8 where the app expects that', async () => {
     const action = `request: PUT /a
 body:
   content: {type: string, as: file.content, encode: base64}`;
@@ -267,14 +273,14 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ file: { content: 'VGVlIGdyw7xu' } });
   });
 
-  test('is a list of one where the app’s writes take several records', async () => {
+  test('a body is a list of one where the writes of the app take several records', async () => {
     const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
     expect(JSON.parse(String(sent))).toEqual([nested]);
     const named = await build({ action: body("wrap: 'orders[]'") }, { input });
     expect(JSON.parse(String(named.body))).toEqual({ orders: [nested] });
   });
 
-  test('has the key of a write next to the wrapped members, and is safe to repeat', async () => {
+  test('a body has the key of a write next to the wrapped members, so it may be repeated', async () => {
     const action = body('wrap: order\nidempotencyParam: idempotency_key');
     const call = callOf({ action }, { input, idempotencyKey: 'k1' });
     expect(JSON.parse(String((await buildRequest(call, NOW)).body))).toEqual({
@@ -285,7 +291,7 @@ body:
     expect(isRepeatable(callOf({ action: body('') }, { input, idempotencyKey: 'k1' }))).toBe(false);
   });
 
-  test('has only the cursor for a later page at its own path', async () => {
+  test('a body has only the cursor for a later page at its own path', async () => {
     const action = body(
       'fixed: {body: {deep: true}, query: {v: 1}}\npaging: {style: cursor, in: body, cursorParam: cursor, next: "body:c", nextPath: /a/continue}',
     );
@@ -295,7 +301,7 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ cursor: 'c1' });
   });
 
-  test('nests in brackets in a form', async () => {
+  test('a body in a form nests in brackets', async () => {
     const { body: sent, headers } = await build(
       { action: body('bodyType: form', ', style: indices') },
       { input },
@@ -309,7 +315,7 @@ body:
     expect(headers['content-type']).toBe('application/x-www-form-urlencoded');
   });
 
-  test('in several parts can be read by a browser', async () => {
+  test('a body in several parts can be read by a browser', async () => {
     const { body: sent, headers } = await build({ action: body('bodyType: multipart') }, { input });
     const form = await new Response(String(sent), {
       headers: { 'content-type': headers['content-type'] ?? '' },
@@ -318,12 +324,12 @@ body:
     expect(form.get('customer[address][city]')).toBe('Köln');
   });
 
-  test('is the unchanged text for a text type', async () => {
+  test('a body is the unchanged text for a text type', async () => {
     const action = 'request: POST /a\nbodyType: text\nbody:\n  note: {type: string}';
     expect((await build({ action }, { input: { note: '{"a": 1}' } })).body).toBe('{"a": 1}');
   });
 
-  test('has input only in the variables of GraphQL', async () => {
+  test('a body has input only in the variables of GraphQL', async () => {
     const action =
       'request: POST /graphql\ngraphql: "query($id: ID!) { user(id: $id) { name } }"\nbody:\n  id: {type: string}';
     const { body: sent } = await build({ action }, { input: { id: '") { secrets } #' } });
@@ -333,7 +339,7 @@ body:
     });
   });
 
-  test('has prefixed ids, composed texts and the key of a write in GraphQL', async () => {
+  test('a body has prefixed ids, composed texts and the key of a write in GraphQL', async () => {
     const action = `request: POST /graphql
 graphql: "mutation($id: ID!, $query: String, $key: String!) { a(id: $id, query: $query, key: $key) { b } }"
 escape: backslash
@@ -362,14 +368,14 @@ describe('an address with variables', () => {
   const withShop = (shop: string) => ({ values: { token: 'token_0123456789', shop } });
 
   test.each(['evil.com/', 'a.b', 'a@b', 'a#', 'a?', '..', 'a/../b', 'a b', 'a\\b', 'a:1', ''])(
-    'refuses the stored subdomain %j',
+    'an address with a variable refuses the stored subdomain %j',
     async (shop) => {
       const call = build(parts('subdomain', 'https://{shop}.example.com'), withShop(shop));
       await expect(call).rejects.toMatchObject({ code: 'credential_invalid' });
     },
   );
   test.each(['evil.com/x', 'a@b', 'a:1', 'a?b', 'a b', '[::1]'])(
-    'refuses the stored host %j',
+    'an address with a variable refuses the stored host %j',
     async (shop) => {
       await expect(build(parts('host', 'https://{shop}'), withShop(shop))).rejects.toMatchObject({
         code: 'credential_invalid',
@@ -377,14 +383,14 @@ describe('an address with variables', () => {
     },
   );
   test.each(['ftp://a', 'https://u:p@a', 'https://a?b', 'https://a#b', 'a', 'javascript:1'])(
-    'refuses the stored origin %j',
+    'an address with a variable refuses the stored origin %j',
     async (shop) => {
       await expect(build(parts('origin', '{shop}'), withShop(shop))).rejects.toMatchObject({
         code: 'credential_invalid',
       });
     },
   );
-  test('is built from valid ones', async () => {
+  test('an address with variables is built from valid ones', async () => {
     expect((await build(parts('subdomain', 'https://{shop}.example.com/v2'), withShop('my-shop'))).url).toBe(
       'https://my-shop.example.com/v2/a',
     );
@@ -398,7 +404,7 @@ describe('a credential', () => {
   const GET = 'request: GET /a';
   const POST = 'request: POST /a';
 
-  test('is put where its scheme says, and listed for the scrubber', async () => {
+  test('a credential is put where its scheme says, and listed for the scrubber', async () => {
     const apiKey = { apiKey: 'key_0123456789' };
     const at = (where: string) => `{type: api_key, in: ${where}, name: X-Key, prefix: 'Key '}`;
     const header = await build({ authentication: at('header'), action: GET }, { values: apiKey });
@@ -433,20 +439,20 @@ describe('a credential', () => {
     ]);
   });
 
-  test('described again without a secrecy flag stays secret', async () => {
+  test('a credential described again without a secrecy flag stays secret', async () => {
     const authentication = `type: bearer
     fields:
       token: {title: Private app token}`;
     expect((await build({ authentication, action: GET })).secrets).toEqual(['token_0123456789']);
   });
 
-  test('with a line break is refused without being quoted', async () => {
+  test('a credential with a line break is refused without being quoted', async () => {
     const call = build({ action: GET }, { values: { token: 'token\r\nx: 1' } });
     await expect(call).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(call).rejects.not.toThrow(/x: 1/);
   });
 
-  test('signs the sent content with HMAC', async () => {
+  test('a credential signs the sent content with HMAC', async () => {
     const authentication = `type: custom
     fields: {key: {title: Key, secret: true}}
     sign:
@@ -467,7 +473,7 @@ describe('a credential', () => {
     expect(built.secrets).toContain('hmac_key_0123');
   });
 
-  test('signs a JWT for each request', async () => {
+  test('a credential signs a JWT for each request', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const authentication = `type: custom
     fields: {pem: {title: Key, secret: true, format: multiline}, id: {title: Id}}
@@ -493,7 +499,7 @@ describe('a credential', () => {
     await expect(bad).rejects.not.toThrow(/no key at all/);
   });
 
-  test('signs the base string of RFC 5849 section 3.4.1.1 with OAuth 1.0a', () => {
+  test('a credential signs the base string of RFC 5849 section 3.4.1.1 with OAuth 1.0a', () => {
     const base = signatureBase(
       {
         method: 'POST',
@@ -526,7 +532,7 @@ describe('a credential', () => {
     );
   });
 
-  test('signs with OAuth 1.0a in a header, with a new nonce each time', async () => {
+  test('a credential signs with OAuth 1.0a in a header, with a new nonce each time', async () => {
     const authentication = `type: custom
     fields: {ck: {title: Key}, cs: {title: Secret, secret: true}, tk: {title: Token}, ts: {title: Token secret, secret: true}}
     sign: {type: oauth1, consumerKey: '{ck}', consumerSecret: '{cs}', token: '{tk}', tokenSecret: '{ts}', realm: R}`;

@@ -42,7 +42,7 @@ describe('an answer', () => {
     [200, { ok: false }, 'upstream_rejected', 422],
     [200, { ok: false, error: { code: 'invalid_auth' } }, 'credential_invalid', 409],
     [200, { errors: ['x'], error: { code: 'throttled' } }, 'upstream_rate_limited', 429],
-  ])('of status %i with %j is %s', async (status, body, code, ours) => {
+  ])('an answer of status %i with %j is the error %s', async (status, body, code, ours) => {
     await expect(answered({ status, body })).rejects.toMatchObject({
       code,
       status: ours,
@@ -50,7 +50,7 @@ describe('an answer', () => {
     });
   });
 
-  test('is the value at its path, or null when there is none', async () => {
+  test('an answer is the value at its path, or null when there is none', async () => {
     const action = 'request: GET /a\nresponse: {data: data.items}';
     expect(await answered({ body: { data: { items: [1] }, ok: true, errors: [] } }, { action })).toEqual({
       value: [1],
@@ -59,7 +59,7 @@ describe('an answer', () => {
     expect(await answered({ status: 204 })).toEqual({ value: null });
   });
 
-  test('without the place of a list is a failure, unless the app says that it is empty', async () => {
+  test('an answer without its list is a failure, unless the app says that it is empty', async () => {
     const list = (place: string) => ({
       action: `request: GET /a\nresponse: {${place}}\npaging: {style: none}`,
     });
@@ -75,7 +75,7 @@ describe('an answer', () => {
     expect(await answered({ status: 204 }, list('data: items'))).toEqual({ value: [] });
   });
 
-  test('may omit an empty list where the file names the members that remain', async () => {
+  test('an answer may omit an empty list where the file names the members that remain', async () => {
     const action = 'request: GET /a\nresponse: {data: items, whenEmpty: [next]}\npaging: {style: none}';
     expect(await answered({ body: {} }, { action })).toEqual({ value: [] });
     expect(await answered({ body: { next: 'a' } }, { action })).toEqual({ value: [] });
@@ -84,7 +84,7 @@ describe('an answer', () => {
       await expect(answered({ body }, { action })).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
-  test('quotes the app’s own sentence, short and without secrets in any form', async () => {
+  test('an answer quotes the app’s own sentence, short and without secrets in any form', async () => {
     const forms = [SECRET, Buffer.from(SECRET).toString('base64'), Buffer.from(SECRET).toString('hex')];
     for (const status of [400, 401, 429, 500]) {
       const bodies: Json[] = [
@@ -102,20 +102,20 @@ describe('an answer', () => {
     }
   });
 
-  test('quotes the next sentence where the first is an empty list or object', async () => {
+  test('an answer quotes the next sentence where the first is an empty list or object', async () => {
     const head = 'errors: {message: [errors, title]}';
     const told = answered({ status: 422, body: { errors: {}, title: 'No such shop' } }, { head });
     await expect(told).rejects.toMatchObject({ details: { message: 'No such shop' } });
   });
 
-  test('that is a page for browsers is not quoted', async () => {
+  test('an answer that is a page for browsers is not quoted', async () => {
     const error: unknown = await answered({ status: 502, body: '<html><body>nginx 1.2.3' }).catch(
       (thrown: unknown) => thrown,
     );
     expect(JSON.stringify([error, String(error)])).not.toContain('nginx');
   });
 
-  test('to a limited call names the time to retry', async () => {
+  test('an answer to a limited call names the time to retry', async () => {
     const call = answered({ status: 429, headers: { 'retry-after': '7' } });
     await expect(call).rejects.toMatchObject({ headers: { 'Retry-After': '7' } });
   });
@@ -156,7 +156,7 @@ describe('a mapping', () => {
       { head: '', action: `request: GET /a${paging}\nresponse:\n  map: '${map.replaceAll("'", "''")}'` },
     );
 
-  test('is JSONata over the value, or over each record of a list', async () => {
+  test('a mapping is JSONata over the value, or over each record of a list', async () => {
     expect(await mapped('{"id": $string(id), "none": missing}', { id: 5 })).toEqual({ value: { id: '5' } });
     expect(await mapped('{"n": n * 2}', [{ n: 1 }, { n: 2 }], '\npaging: {style: none}')).toEqual({
       value: [{ n: 2 }, { n: 4 }],
@@ -168,17 +168,17 @@ describe('a mapping', () => {
     '($f := function($n){ $f($n + 1) }; $f(0))',
     '($f := function($n){ 1 + $f($n + 1) }; $f(0))',
     '$map([1..9000000], function($x){ $x * 2 })',
-  ])('that does not end is stopped: %s', async (map) => {
+  ])('a mapping that does not end is stopped: %s', async (map) => {
     await expect(mapped(map, {})).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
-  test('that fails reveals no secret', async () => {
+  test('a mapping that fails reveals no secret', async () => {
     const failed: unknown = await mapped('$number(key)', { key: SECRET }).catch((thrown: unknown) => thrown);
     expect(failed).toMatchObject({ code: 'upstream_failed' });
     expect(String(failed)).not.toContain(SECRET);
   });
 
-  test('runs many times at the same time without mixing answers', async () => {
+  test('a mapping runs many times at the same time without mixing answers', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, (_, n) => mapped('{"n": $sum([n, 1])}', { n })));
     expect(all).toEqual(all.map((_, n) => ({ value: { n: n + 1 } })));
   });
