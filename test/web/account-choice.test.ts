@@ -77,7 +77,7 @@ probe: get_me`,
     return list.at('data');
   };
 
-  test('happens on the page behind a link, also after a reload', async () => {
+  test('a choice among accounts happens on the page behind a link, also after a reload', async () => {
     names = ['Alpha', 'Beta'];
     const page = await (await web.context({ viewport: { width: 320, height: 568 } })).newPage();
     const link = await web.link({ connectors: ['foreign'] });
@@ -96,7 +96,7 @@ probe: get_me`,
     expect(await accounts()).toMatchObject([{ account: { id: 'beta', name: 'Beta' }, state: 'active' }]);
   });
 
-  test('happens in the modal, after its window has closed', async () => {
+  test('a choice among accounts happens in the modal, after its window has closed', async () => {
     names = ['Alpha', 'Beta'];
     const page = await web.visit();
     const modal = await atChoice(page);
@@ -111,7 +111,7 @@ probe: get_me`,
     expect(await accounts()).toMatchObject([{ account: { id: 'beta' } }]);
   });
 
-  test('in two windows shows the result of the first in the second', async () => {
+  test('a choice among accounts in two windows shows the first result in the second', async () => {
     names = ['Alpha', 'Beta'];
     const context = await web.context();
     const first = await context.newPage();
@@ -131,7 +131,7 @@ probe: get_me`,
     expect(await accounts()).toMatchObject([{ account: { id: 'alpha' } }]);
   });
 
-  test('returns to the application where windows are blocked', async () => {
+  test('a choice among accounts returns to the application where windows are blocked', async () => {
     names = ['Alpha', 'Beta'];
     const context = await web.context();
     await context.addInitScript('window.open = () => null');
@@ -148,7 +148,7 @@ probe: get_me`,
     expect(await accounts()).toMatchObject([{ account: { id: 'beta' } }]);
   });
 
-  test('is searched among many, and cancelling revokes the tokens', async () => {
+  test('a choice among many accounts is searched, and cancelling revokes the tokens', async () => {
     names = Array.from({ length: 30 }, (_, index) => `Site ${index + 1}`);
     const page = await web.visit();
     const modal = await atChoice(page);

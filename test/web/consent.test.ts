@@ -38,7 +38,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
       headers: { 'x-svc-userid': web.userId },
     });
 
-  test('opens the sandbox in a window, which closes on its own', async () => {
+  test('a sign-in from the modal opens the sandbox in a window, which closes on its own', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const popup = await windowOf(page, modal, 'Continue to Sandbox');
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await credentialOf(credentialId)).body).toMatchObject({ type: 'oauth2', state: 'active' });
   });
 
-  test('opens a server that is not ours, with PKCE', async () => {
+  test('a sign-in from the modal opens a server that is not ours, with PKCE', async () => {
     const page = await web.visit();
     const modal = await web.authenticate(page, { app: 'foreign' });
     const popup = await windowOf(page, modal, 'Continue to Foreign');
@@ -82,30 +82,33 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     ],
     ['500', { status: 500, body: '{}' }, 'did not answer as it should'],
     ['a wrong client secret', { status: 401, body: '{"error":"invalid_client"}' }, 'could not sign you in'],
-  ] as const)('that ends in %s is a sentence, then one result', async (_what, trouble, sentence) => {
-    oidc.trouble = (request) => (request === 'POST /token' ? trouble : undefined);
-    const page = await web.visit();
-    const modal = await web.authenticate(page, { app: 'foreign' });
-    const popup = await windowOf(page, modal, 'Continue to Foreign');
-    await popup.getByPlaceholder('Enter any login').fill('alice');
-    await popup.getByPlaceholder('and password').fill('any');
-    await popup.getByRole('button', { name: 'Sign-in' }).click();
-    await closesAt(popup, 'Continue');
-    oidc.trouble = undefined;
-    await modal.getByText(sentence).waitFor();
-    expect(await page.evaluate('called')).toEqual([]);
-    await modal.getByRole('main').getByRole('button', { name: 'Close' }).click();
-    const { called } = await resultsOf(page);
-    expect(called).toEqual([
-      {
-        success: false,
-        error: expect.stringMatching(/^provider_/),
-        message: expect.stringContaining(sentence),
-      },
-    ]);
-  });
+  ] as const)(
+    'a sign-in that ends in %s shows a sentence, then one result',
+    async (_what, trouble, sentence) => {
+      oidc.trouble = (request) => (request === 'POST /token' ? trouble : undefined);
+      const page = await web.visit();
+      const modal = await web.authenticate(page, { app: 'foreign' });
+      const popup = await windowOf(page, modal, 'Continue to Foreign');
+      await popup.getByPlaceholder('Enter any login').fill('alice');
+      await popup.getByPlaceholder('and password').fill('any');
+      await popup.getByRole('button', { name: 'Sign-in' }).click();
+      await closesAt(popup, 'Continue');
+      oidc.trouble = undefined;
+      await modal.getByText(sentence).waitFor();
+      expect(await page.evaluate('called')).toEqual([]);
+      await modal.getByRole('main').getByRole('button', { name: 'Close' }).click();
+      const { called } = await resultsOf(page);
+      expect(called).toEqual([
+        {
+          success: false,
+          error: expect.stringMatching(/^provider_/),
+          message: expect.stringContaining(sentence),
+        },
+      ]);
+    },
+  );
 
-  test('in two tabs at the same time gives each its own account and one result', async () => {
+  test('two tabs that sign in at the same time get their own account and one result each', async () => {
     const context = await web.context();
     const pages = [await web.visit(context), await web.visit(context)];
     const popups: Page[] = [];
@@ -131,7 +134,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('that is denied shows a sentence and the result, and can be tried again', async () => {
+  test('a denied sign-in shows a sentence and the result, and can be tried again', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     await (await windowOf(page, modal, 'Continue to Sandbox')).getByRole('button', { name: 'Deny' }).click();
@@ -148,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     ]);
   });
 
-  test('with a closed window can be opened again, or left', async () => {
+  test('a sign-in whose window was closed can be opened again, or left', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const first = await windowOf(page, modal, 'Continue to Sandbox');
@@ -162,7 +165,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'closed' }]);
   });
 
-  test('that is left closes its open window', async () => {
+  test('a sign-in that the user cancels closes its open window', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const popup = await windowOf(page, modal, 'Continue to Sandbox');
@@ -173,7 +176,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ error: 'closed' }]);
   });
 
-  test('with blocked windows takes the whole page there and back', async () => {
+  test('a sign-in with blocked windows takes the whole page there and back', async () => {
     const context = await web.context();
     await context.addInitScript('window.open = () => null');
     const page = await web.visit(context, '/?tab=apps');
@@ -194,12 +197,12 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('ignores a result in the address that this tab did not request', async () => {
+  test('the page ignores a result in the address that this tab did not request', async () => {
     const page = await web.visit(undefined, '/?success=true&connectionId=cred_planted&state=guessed');
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('with blocked windows and no way back opens a tab', async () => {
+  test('a sign-in with blocked windows and no way back opens a tab', async () => {
     const context = await web.context();
     await context.addInitScript('window.open = () => null');
     const page = await web.visit(context);

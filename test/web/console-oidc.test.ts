@@ -30,7 +30,7 @@ describe.skipIf(!HAS_BROWSER)('the sign-in of a person in a browser', () => {
     await oidc?.close();
   });
 
-  test('leads to the page that was asked for, in the chosen environment, and back out', async () => {
+  test('a console sign-in leads to the requested page and environment, and back out', async () => {
     const page = await browser.open(`${service.url}/console/audit?operation=signInToConsole`, {
       viewport: { width: 360, height: 800 },
     });
@@ -67,7 +67,7 @@ describe.skipIf(!HAS_BROWSER)('the sign-in of a person in a browser', () => {
     await page.context().close();
   });
 
-  test('says why a person was refused', async () => {
+  test('a refused console sign-in says why', async () => {
     oidc.people['eve'] = { name: 'Eve', groups: ['strangers'] };
     const page = await browser.open(`${service.url}/console`);
     await page.getByRole('button', { name: /^Sign in with/ }).click();

@@ -174,7 +174,7 @@ describe.skipIf(!HAS_BROWSER)('the tasks of an operator', () => {
   };
   let firstEnd: unknown;
 
-  test('are ten, and each has a count of its clicks', () => {
+  test('the tasks of an operator are ten, and each has a count of its clicks', () => {
     expect(TASKS.map(({ question }) => question)).toEqual(Object.keys(ends));
     expect(TASKS.map(({ steps }) => steps.length)).toEqual(TASKS.map(({ clicks }) => clicks));
   });

@@ -34,7 +34,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
   const installed = (workflowId: string) => web.service.call('GET', `/workflows/${workflowId}/installations`);
   const button = (modal: FrameLocator, name: string) => modal.getByRole('button', { name, exact: true });
 
-  test('connects the app that it needs, reads the fields, and reports once', async () => {
+  test('an installation connects the app it needs, reads the fields and reports once', async () => {
     const { page, modal, workflowId } = await open(
       manual([message('a', 'x')], { configurableFields: fields }),
     );
@@ -77,7 +77,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     });
   });
 
-  test('shows faults next to the field, both ours and the service’s', async () => {
+  test('an installation shows faults next to the field, both ours and the service’s', async () => {
     const { modal } = await open(manual([{ stepId: 'm', map: '1' }], { configurableFields: fields }));
     await modal.getByRole('textbox', { name: 'Days' }).fill('many');
     await button(modal, 'Set up').click();
@@ -91,7 +91,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(await modal.getByRole('textbox', { name: 'Days' }).getAttribute('aria-invalid')).toBe('true');
   });
 
-  test('that is already installed shows the stored values, and changes them', async () => {
+  test('an installed workflow shows the stored values, and changes them', async () => {
     const { page, modal, workflowId } = await open(
       manual([{ stepId: 'm', map: '1' }], { configurableFields: fields }),
     );
@@ -110,7 +110,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
       .toBe('other@example.com');
   });
 
-  test('that is closed or unknown reports it once', async () => {
+  test('an installation that is closed or of an unknown workflow reports it once', async () => {
     const { page, modal } = await open(manual([{ stepId: 'm', map: '1' }]));
     await modal.getByRole('heading', { name: /^Set up/ }).waitFor();
     await page.keyboard.press('Escape');
@@ -173,7 +173,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     key: 'canary-7021',
   };
 
-  test('with blocked windows continues after the whole page was at the app', async () => {
+  test('an installation with blocked windows goes on after the page was at the app', async () => {
     const { page, modal, workflowId } = await blocked();
     await thereAndBack(page, modal, 'Allow');
     expect(await standing(modal)).toEqual(typed);
@@ -200,7 +200,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('with blocked windows and a denied app says so above the typed values', async () => {
+  test('an installation with blocked windows shows a denial above the typed values', async () => {
     const { page, modal } = await blocked();
     await thereAndBack(page, modal, 'Deny');
     await modal.getByRole('alert').getByText('You did not give Gatehouse access to Sandbox').waitFor();
@@ -212,7 +212,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(promised).toEqual(called);
   });
 
-  test('with blocked windows and no storage opens a tab', async () => {
+  test('an installation with blocked windows and no storage opens a tab', async () => {
     const { page, modal } = await blocked(
       `if (top !== window) Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('denied'); } });`,
     );
@@ -225,7 +225,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(await standing(modal)).toEqual(typed);
   });
 
-  test('needs a workflowId', async () => {
+  test('an installation in the modal needs a workflowId', async () => {
     const page = await web.visit();
     expect(
       await page.evaluate('try { Gatehouse.install({}); "ran" } catch (error) { error.message }'),

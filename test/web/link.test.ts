@@ -21,7 +21,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await page.getByRole('button', { name: 'Connect Sandbox' }).click();
   };
 
-  test('names application, app and user before anything happens, and shows the end', async () => {
+  test('the page behind a link names application, app and user, and shows the end', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const context = await web.context();
     const page = await open(url, context);
@@ -38,7 +38,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
   });
 
-  test('returns to the application with the result', async () => {
+  test('the page behind a link returns to the application with the result', async () => {
     const redirectUri = `${web.host}/blank?from=link`;
     const page = await open(await web.link({ connectors: ['sandbox'], redirectUri, state: 'mine' }));
     await connectByKey(page);
@@ -53,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     });
   });
 
-  test('opened by another name of this machine redirects to the host of its cookies', async () => {
+  test('a link opened by another name of this machine redirects to the host of cookies', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const page = await open(url.replace('127.0.0.1', 'localhost'));
     await page.getByRole('radio', { name: 'Sign in' }).check();
@@ -66,13 +66,13 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('that is left returns too', async () => {
+  test('a person who cancels on a link is sent back to the application with the error', async () => {
     const page = await open(await web.link({ connectors: ['sandbox'], redirectUri: `${web.host}/blank` }));
     await page.getByRole('button', { name: 'Cancel' }).click();
     await expect.poll(() => page.url()).toBe(`${web.host}/blank?success=false&error=closed`);
   });
 
-  test('signs in and ends on a page of its own', async () => {
+  test('the page behind a link signs in and ends on a page of its own', async () => {
     const page = await open(await web.link({ connectors: ['sandbox'] }));
     await page.getByRole('radio', { name: 'Sign in' }).check();
     await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
@@ -81,7 +81,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     expect(new URL(page.url()).pathname).toBe('/connect/ended');
   });
 
-  test('lets the user choose an app where the link names none, and go back', async () => {
+  test('the page behind a link lets the user choose an app where the link names none', async () => {
     const page = await open(await web.link());
     await page.getByRole('searchbox').fill('sandbox');
     await page.getByRole('listitem').getByRole('button', { name: 'Sandbox' }).click();
@@ -90,7 +90,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await expect.poll(() => page.title()).toBe('Connect an app');
   });
 
-  test('names a link of another browser, an unknown and a used link', async () => {
+  test('the page behind a link explains a taken, an unknown and a used link', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const first = await open(url);
     await first.getByRole('heading', { name: 'Northwind wants' }).waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
       .toContain('This sign-in is not valid any more');
   });
 
-  test('for a reconnection names the account', async () => {
+  test('the page behind a link for a reconnection names the account', async () => {
     const { userId, service } = web;
     const headers = { 'x-svc-userid': userId };
     const made = await service.call('POST', `/users/${userId}/credentials`, {
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     );
   });
 
-  test('is never framed, and a modal page only by allowed origins', async () => {
+  test('the page behind a link is never framed, a modal page only by allowed origins', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const policy = async (path: string) =>
       (await service(path)).headers

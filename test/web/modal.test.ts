@@ -16,7 +16,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
   };
   const closed = { success: false, error: 'closed', message: expect.any(String) };
 
-  test('connects an account by its key, and reports it once', async () => {
+  test('the modal connects an account by its key, and reports it once', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_ada');
@@ -42,14 +42,14 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.locator('iframe').count()).toBe(0);
   });
 
-  test('closes on its own after a success', async () => {
+  test('the modal closes on its own after a success', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_ada');
     await modal.getByRole('textbox', { name: 'Sandbox key' }).press('Enter');
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('shows faults next to the fields, focuses the first, and sends nothing', async () => {
+  test('the modal shows faults next to the fields, focuses the first, and sends nothing', async () => {
     const { page, modal } = await open({ app: 'woocommerce' });
     await modal.getByRole('heading', { name: 'Connect WooCommerce' }).waitFor();
     const sent: string[] = [];
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await key.getAttribute('aria-invalid')).toBe('false');
   });
 
-  test('keeps a refused key for correction, with the words of the app', async () => {
+  test('the modal keeps a refused key for correction, with the words of the app', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     const field = modal.getByRole('textbox', { name: 'Sandbox key' });
     await field.fill('nonsense');
@@ -85,7 +85,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('shows and hides a secret', async () => {
+  test('the modal shows and hides a secret', async () => {
     const { modal } = await open({ app: 'sandbox' });
     const field = modal.getByLabel('Sandbox key').and(modal.locator('input:not([type=radio])'));
     expect(await field.getAttribute('type')).toBe('password');
@@ -95,7 +95,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await field.getAttribute('type')).toBe('password');
   });
 
-  test('accepts a value of 10,000 characters and names the limit', async () => {
+  test('the modal accepts a value of 10,000 characters and names the limit', async () => {
     const { modal } = await open({ app: 'hubspot' });
     const field = modal.getByRole('textbox', { name: 'Access token' });
     await field.fill('x'.repeat(10_001));
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
       .toContain('That is too long: 10,000 characters at most.');
   });
 
-  test('lets the user choose in a category, also by search', async () => {
+  test('the modal lets the user choose in a category, also by search', async () => {
     const { modal } = await open({ category: 'commerce' });
     const apps = modal.getByRole('listitem');
     await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
@@ -126,7 +126,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
   });
 
-  test('filters apps by category', async () => {
+  test('the modal filters apps by category', async () => {
     const { page, modal } = await open({});
     const chips = modal.getByRole('group', { name: 'Categories' });
     await chips.waitFor();
@@ -143,7 +143,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(shown.join()).not.toContain('GitHub');
   });
 
-  test('lists no app that cannot be connected yet', async () => {
+  test('the modal lists no app that cannot be connected yet', async () => {
     const { modal } = await open({});
     await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
     const names = (await modal.getByRole('listitem').allTextContents()).join();
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(names).not.toContain('Gmail');
   });
 
-  test('shows where to find keys, and no developer documents to users who sign in', async () => {
+  test('the modal shows where to find keys, and no developer pages to users who sign in', async () => {
     const body = { clientId: 'x', clientSecret: 'y' };
     await web.service.call('PUT', '/api/connectors/shopify/oauth-app', { body });
     const { modal } = await open({ app: 'shopify' });
@@ -161,7 +161,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await other.modal.getByRole('link', { name: 'Where do I find this?' }).waitFor();
   });
 
-  test('disables a sign-in that is not set up, and says why', async () => {
+  test('the modal disables a sign-in that is not set up, and says why', async () => {
     const { modal } = await open({ app: 'github' });
     await modal.getByRole('heading', { name: 'Connect GitHub' }).waitFor();
     expect(await modal.getByRole('radio', { name: 'not set up here yet' }).isDisabled()).toBe(true);
@@ -230,7 +230,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(JSON.parse(String(await page.evaluate(`sessionStorage.getItem('called')`)))).toEqual([closed]);
   });
 
-  test('works by keyboard alone, and keeps the focus', async () => {
+  test('the modal works by keyboard alone, and keeps the focus', async () => {
     const page = await web.visit();
     await page.locator('#before').focus();
     const modal = await web.authenticate(page, { category: 'commerce' });
@@ -263,14 +263,14 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('before');
   });
 
-  test('explains in a sentence what is impossible', async () => {
+  test('the modal explains in a sentence what is impossible', async () => {
     const { page, modal } = await open({ app: 'no-such-app' });
     await modal.getByText('There is no app "no-such-app" here.').waitFor();
     await modal.getByRole('button', { name: 'Close' }).last().click();
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'connector_not_found' }]);
   });
 
-  test('starts again after an expired session', async () => {
+  test('the modal starts again after an expired session', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     const field = modal.getByRole('textbox', { name: 'Sandbox key' });
     await field.fill('sandbox_late');
@@ -284,7 +284,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('ends with a sentence for a deleted user', async () => {
+  test('the modal ends with a sentence for a deleted user', async () => {
     const made = await web.service.call('POST', '/users', { body: { username: 'gone' } });
     const userId = made.text('userId');
     const token = (await web.service.call('GET', `/2023-12/user/${userId}/token`)).text('token');

@@ -16,7 +16,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
   afterAll(() => web[Symbol.asyncDispose]());
   afterEach(() => web.tidy());
 
-  test('is under 6 kB on the wire, cached, and loaded by any origin', async () => {
+  test('the SDK is under 6 kB on the wire, cached, and loaded by any origin', async () => {
     for (const [name, type] of [
       ['sdk.js', 'text/javascript'],
       ['sdk.mjs', 'text/javascript'],
@@ -35,7 +35,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     }
   });
 
-  test('loads files whose address has their hash', async () => {
+  test('the SDK loads files whose address has their hash', async () => {
     const html = await (await fetch(`${web.service.url}/connect/development`)).text();
     const [script = ''] = /\/connect\/assets\/[\w-]+\/page\.js/.exec(html) ?? [];
     const cacheOf = async (path: string) =>
@@ -46,7 +46,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     expect(missing.status).toBe(404);
   });
 
-  test('explains what is wrong with a call', async () => {
+  test('the SDK explains what is wrong with a call', async () => {
     const page = await web.visit();
     const thrown = (code: string) =>
       page.evaluate(`(() => { try { ${code} } catch (error) { return error.message; } })()`);
@@ -70,7 +70,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     ]);
   });
 
-  test('works under a strict policy of the page, and as a module', async () => {
+  test('the SDK works under a strict policy of the page, and as a module', async () => {
     const page = await web.visit(undefined, '/strict');
     const complaints: string[] = [];
     page.on('console', (message) => complaints.push(message.text()));
@@ -154,7 +154,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await page.frameLocator('iframe').getByRole('heading', { name: 'Connect GitHub' }).waitFor();
   });
 
-  test('loaded by another name of this machine, uses the host of the cookies', async () => {
+  test('the SDK loaded by another name of this machine, uses the host of the cookies', async () => {
     const page = await web.visit();
     const elsewhere = web.service.url.replace('127.0.0.1', 'localhost');
     await page.evaluate(
@@ -171,7 +171,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('reports a forbidden origin, and refuses a token of the other environment', async () => {
+  test('the SDK reports a forbidden origin, and refuses a token of the other environment', async () => {
     const { service } = web;
     const made = await service.call('POST', '/users', {
       bearer: service.productionKey,
@@ -194,7 +194,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await modal.getByText('This page is for the environment development').waitFor();
   });
 
-  test('works as docs/embedding.md embeds it', async () => {
+  test('the page of docs/embedding.md runs as it is written', async () => {
     const guide = readFileSync(resolve(import.meta.dirname, '../../docs/embedding.md'), 'utf8');
     const [, server = ''] = /```js\n(\/\/ gatehouse-token\.mjs.*?)```/s.exec(guide) ?? [];
     const [, html = ''] = /```html\n(.*?)```/s.exec(guide) ?? [];

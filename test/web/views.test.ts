@@ -132,7 +132,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
     view.locator(`tbody tr:not(.detail) > :nth-child(${at})`).allTextContents();
 
   describe('the view of a link', () => {
-    test('opens the link through the host and shows the account once it is connected', async () => {
+    test('the view of a link opens it through the host and shows the connected account', async () => {
       const { page, view, result } = await askToConnect();
       await view.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
       await view.getByText('Sandbox key', { exact: true }).waitFor();
@@ -155,7 +155,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       });
     });
 
-    test('is also that of an action without an account', async () => {
+    test('an action without an account shows the view of a link too', async () => {
       const { view, result } = await execute(await server(), {
         connectorId: 'ledger',
         actionId: 'list_entries',
@@ -167,7 +167,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       await view.getByText('Ledger is connected').waitFor();
     });
 
-    test('shows the address where the host opens no links', async () => {
+    test('the view of a link shows the address where the host opens no links', async () => {
       const { page, view, result } = await askToConnect();
       await page.evaluate('refuseLinks()');
       await view.getByRole('button', { name: 'Connect Sandbox' }).click();
@@ -191,7 +191,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
   });
 
   describe('the view of a question', () => {
-    test('shows the parameters of the agreement as text, and writes the answer of the user', async () => {
+    test('the view of a question shows the parameters as text and writes the answer', async () => {
       const { page, view, url, args, result } = await askToNote();
       const details = z
         .looseObject({ question: z.string(), confirmationToken: z.string() })
@@ -227,7 +227,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       expect(url).toContain('/mcp/');
     });
 
-    test('writes that the user declines', async () => {
+    test('the view of a question writes that the user declines', async () => {
       const { page, view } = await askToNote();
       await view.getByRole('button', { name: 'Decline' }).click();
       await view.getByText('You declined. Nothing was done.').waitFor();
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       ]);
     });
 
-    test('asks for an answer in the conversation where the host takes no messages', async () => {
+    test('the view of a question refers to the conversation if the host takes no messages', async () => {
       const { view } = await askToNote({ without: ['message'] });
       await view.getByText('Answer in the conversation whether you agree.').waitFor();
       expect(await view.getByRole('button').count()).toBe(0);
@@ -254,7 +254,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
   });
 
   describe('the view of a list', () => {
-    test('turns pages through the host, and keeps those that it has', async () => {
+    test('the view of a list turns pages through the host, and keeps those that it has', async () => {
       const { page, view } = await listEntries();
       await view.getByText('Records 1–50').waitFor();
       await view.getByRole('button', { name: 'Next page' }).click();
@@ -272,7 +272,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       expect(await askedOf(page)).toHaveLength(1);
     });
 
-    test('sorts the page by a column with the keyboard', async () => {
+    test('the view of a list sorts the page by a column with the keyboard', async () => {
       const { page, view } = await listEntries();
       const amount = view.getByRole('columnheader', { name: 'amount' });
       await amount.getByRole('button').focus();
@@ -290,7 +290,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       expect((await columnOf(view, 2))[0]).toBe('1');
     });
 
-    test('shows the words of an app as text', async () => {
+    test('the view of a list shows the words of an app as text', async () => {
       const { page, view } = await listEntries();
       expect((await columnOf(view, 4)).slice(0, 2)).toEqual([HOSTILE, FORMULA]);
       await view.getByRole('button', { name: 'Record 1', exact: true }).click();
@@ -299,7 +299,7 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       expect(await documentOf(page).evaluate('globalThis.broken')).toBeUndefined();
     });
 
-    test('copies the page as CSV without formulas', async () => {
+    test('the view of a list copies the page as CSV without formulas', async () => {
       const { page, view } = await listEntries();
       await view.getByRole('button', { name: 'Copy as CSV' }).click();
       await view.getByRole('button', { name: 'Copied' }).waitFor();
@@ -363,13 +363,13 @@ describe.skipIf(!HAS_BROWSER)('in a host of MCP Apps', () => {
       await view.getByText('Records 51–100').waitFor();
     });
 
-    test('has no pages where the host passes on no calls', async () => {
+    test('the view of a list has no pages where the host passes on no calls', async () => {
       const { view } = await listEntries({ without: ['serverTools'] });
       await view.getByText('Records 1–50, and more').waitFor();
       expect(await view.getByRole('button', { name: 'Next page' }).count()).toBe(0);
     });
 
-    test('asks the host for the whole screen', async () => {
+    test('the view of a list asks the host for the whole screen', async () => {
       const { page, view } = await listEntries({
         context: { availableDisplayModes: ['inline', 'fullscreen'] },
       });

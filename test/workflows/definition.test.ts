@@ -186,7 +186,7 @@ describe('versions', () => {
     expect(numbers.toSorted((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('their differences are listed by path', async () => {
+  test('differences of two versions are listed by path', async () => {
     const workflowId = await service.define(first);
     await service.publish(workflowId, second);
     const diff = await service.call('GET', `/workflows/${workflowId}/versions/1/diff/2`);

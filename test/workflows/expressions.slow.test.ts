@@ -92,13 +92,16 @@ async function value(expression: string, scope: object): Promise<unknown> {
 }
 
 describe('the named values of an expression', () => {
-  test.each([...PARTIAL, ...WHOLE])('are enough for %s', async (expression) => {
-    const paths = await pathsOf(expression);
-    const carried = paths ? projectedMembers(SCOPE, paths) : SCOPE;
-    expect(await value(expression, carried)).toEqual(await value(expression, SCOPE));
-    expect(paths === undefined).toBe(WHOLE.includes(expression));
-    expect(JSON.stringify(carried).includes('not named')).toBe(WHOLE.includes(expression));
-  });
+  test.each([...PARTIAL, ...WHOLE])(
+    'the named values of an expression are enough for %s',
+    async (expression) => {
+      const paths = await pathsOf(expression);
+      const carried = paths ? projectedMembers(SCOPE, paths) : SCOPE;
+      expect(await value(expression, carried)).toEqual(await value(expression, SCOPE));
+      expect(paths === undefined).toBe(WHOLE.includes(expression));
+      expect(JSON.stringify(carried).includes('not named')).toBe(WHOLE.includes(expression));
+    },
+  );
 });
 
 describe('expressions of a run', () => {
@@ -125,7 +128,7 @@ describe('expressions of a run', () => {
     return service.call('GET', `/workflows/${workflowId}/runs/${runId}`);
   }
 
-  test('carry the named parts of large results, and are rejected beyond the limit', async () => {
+  test('expressions carry named parts of large results, and are rejected over the limit', async () => {
     const large = (stepId: string) => ({ stepId, http: { method: 'GET', url: host.url } });
     const run = await runOf(
       [
@@ -151,13 +154,13 @@ describe('expressions of a run', () => {
     ['function($x) { $x }', 'a function'],
     ['$sum', 'a function'],
     ['{"f": function($x) { $x + trigger.input.n }}', 'a function'],
-  ])('whose value %s is no JSON fail in words', async (expression, words) => {
+  ])('an expression whose value %s is no JSON fails in words', async (expression, words) => {
     const run = await runOf([{ stepId: 'bad', map: expression }]);
     expect(run.at('error.code')).toBe('expression_failed');
     expect(run.text('error.error')).toContain(words);
   });
 
-  test('for one user delay those for another for about one turn', async () => {
+  test('expressions for one user delay those for another for about one turn', async () => {
     const { userId } = await service.newUser('greedy');
     const endless = { stepId: 'endless', map: '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)' };
     const greedy = await service.define(manual([endless], { concurrency: 20 }));

@@ -61,14 +61,14 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
       ledger.calls.get(key) === 1 ? { status, ...(headers ? { headers } : {}) } : undefined;
   };
 
-  test('that may have taken effect repeat under the same key', async () => {
+  test('failures that may have taken effect are retried under the same key', async () => {
     firstIs(500);
     const { run } = await runOf(manual([{ ...entry, onError: { retry: 2 } }]));
     expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['succeeded', 2]);
     expect([...ledger.calls.values()]).toEqual([2]);
   });
 
-  test('without effect repeat under a new key', async () => {
+  test('failures without effect are retried under a new key', async () => {
     let refused = false;
     ledger.answer = () => {
       if (refused) return undefined;
@@ -83,7 +83,7 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
     ]);
   });
 
-  test('that cannot change are not repeated', async () => {
+  test('failures that cannot change are not retried', async () => {
     const { host } = new URL(ledger.origin);
     const get = (more: object) => ({
       ...manual([
@@ -109,7 +109,7 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
       expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['failed', 1]);
   });
 
-  test('stop repeating after the retries of their step', async () => {
+  test('a failing step stops after its retries', async () => {
     ledger.answer = () => ({ status: 500 });
     const { run, path } = await runOf(manual([{ ...entry, onError: { retry: 1 } }]));
     expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['failed', 2]);
@@ -119,7 +119,7 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
     expect((await service.call('GET', path)).at('steps.0.output.data.key')).toMatch(/\.r1$/);
   });
 
-  test('after a rate limit wait, whatever the step configures', async () => {
+  test('a rate limited step waits, whatever it configures', async () => {
     let refusals = 0;
     // Gatehouse itself repeats a call fewer times than this.
     ledger.answer = () => (++refusals <= 4 ? { status: 429, headers: { 'retry-after': '1' } } : undefined);
@@ -146,7 +146,7 @@ describe.each(STORE_KINDS)('failures on %s', (kind) => {
     expect(refused.run.at('error')).toMatchObject({ code: 'upstream_rejected', details: { status: 404 } });
   });
 
-  test('nothing runs after cancellation, uninstallation or deletion', async () => {
+  test('no step runs after cancellation, uninstallation or deletion', async () => {
     const made = await service.call('POST', '/workflows', {
       body: { name: `w ${Math.random()}`, definition: manual([{ stepId: 'long', wait: 'P1D' }, entry]) },
     });

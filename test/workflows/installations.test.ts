@@ -29,7 +29,7 @@ const connectAnother = (userId: string) =>
   });
 
 describe('an installation', () => {
-  test('fills in defaults, chooses its account, and masks secrets', async () => {
+  test('an installation fills in defaults, chooses its account, and masks secrets', async () => {
     const workflowId = await service.define(definition);
     const made = await install(workflowId, { config: { to: 'a@example.com', key: 'canary-7731' } });
     expect(made.status).toBe(201);
@@ -59,7 +59,7 @@ describe('an installation', () => {
     expect(openConfig(service.context, after)).toMatchObject({ key: 'canary-7731' });
   });
 
-  test('masks a field with a secret part', async () => {
+  test('an installation masks a field with a secret part', async () => {
     const workflowId = await service.define(
       manual([message('a', '="to " & config.server.key')], {
         configurableFields: {
@@ -84,13 +84,13 @@ describe('an installation', () => {
     ['a field has the wrong format', { to: 'nobody' }, 'config.to'],
     ['a field is not among the choices', { to: 'a@example.com', tone: 'loud' }, 'config.tone'],
     ['a field is not known', { to: 'a@example.com', size: 3 }, 'config.size'],
-  ])('is refused when %s', async (_, config, field) => {
+  ])('an installation is refused when %s', async (_, config, field) => {
     const workflowId = await service.define(definition);
     const answer = await install(workflowId, { config });
     expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, field]);
   });
 
-  test('rejects credentials of other users and of unused connectors', async () => {
+  test('an installation rejects credentials of other users and of unused connectors', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const foreign = await install(workflowId, { credentials: { sandbox: other.credentialId } });
     expect([foreign.status, foreign.at('code')]).toEqual([404, 'credential_not_found']);
@@ -98,7 +98,7 @@ describe('an installation', () => {
     expect([useless.status, useless.at('details.faults.0.field')]).toEqual([400, 'credentials.slack']);
   });
 
-  test('with several accounts of an app names the member that chooses one', async () => {
+  test('an installation with several accounts names the member that chooses one', async () => {
     const { userId, credentialId } = await service.newUser('several');
     await connectAnother(userId);
     const workflowId = await service.define(manual([message('a', 'x')]));
@@ -114,7 +114,7 @@ describe('an installation', () => {
     expect(chosen.at('credentials')).toEqual({ sandbox: credentialId });
   });
 
-  test('names the request that makes an upgrade with several accounts possible', async () => {
+  test('a refused upgrade names the request that chooses one of several accounts', async () => {
     const { userId, credentialId } = await service.newUser('upgraded');
     await connectAnother(userId);
     const workflowId = await service.define(manual([{ stepId: 'a', map: '1' }]));
@@ -132,7 +132,7 @@ describe('an installation', () => {
     expect((await upgrade()).at('upgraded')).toBe(true);
   });
 
-  test('rejected without an account of its app returns a connect link', async () => {
+  test('an installation rejected without an account of its app returns a connect link', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const userId = (await service.call('POST', '/users', { body: { username: 'empty' } })).text('userId');
     const answer = await install(workflowId, {}, userId);
@@ -140,7 +140,7 @@ describe('an installation', () => {
     expect(answer.text('details.connectUrl')).toContain('/connect/s/');
   });
 
-  test('needs a published version, is unique, and needs a known user', async () => {
+  test('an installation needs a published version, is unique, and needs a known user', async () => {
     const draft = await service.call('POST', '/workflows', {
       body: { name: 'a draft', definition: manual([message('a', 'x')]), draft: true },
     });
@@ -154,7 +154,7 @@ describe('an installation', () => {
     expect([nobody.status, nobody.at('code')]).toEqual([404, 'user_not_found']);
   });
 
-  test('that is disabled starts nothing and can be enabled again', async () => {
+  test('an installation that is disabled starts nothing and can be enabled again', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     await install(workflowId, {});
     const path = `/workflows/${workflowId}/install?userId=${service.userId}`;
@@ -165,7 +165,7 @@ describe('an installation', () => {
     expect((await service.run(workflowId)).at('status')).toBe('succeeded');
   });
 
-  test('that is removed cancels its runs and keeps their log', async () => {
+  test('an installation that is removed cancels its runs and keeps their log', async () => {
     const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P1D' }]));
     await install(workflowId, {});
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
@@ -177,7 +177,7 @@ describe('an installation', () => {
     expect((await install(workflowId, {})).status).toBe(201);
   });
 
-  test('is accessible by the JWT of its user only', async () => {
+  test('an installation is accessible by the JWT of its user only', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const bearer = (await service.call('GET', `/2023-12/user/${service.userId}/token`)).text('token');
     const form = await service.call('GET', `/workflows/${workflowId}/install`, { bearer });
@@ -206,7 +206,7 @@ describe('a call trigger', () => {
   const post = (url: string, body: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
-  test('starts a run with the request, once for each key', async () => {
+  test('a call trigger starts a run with the request, once for each key', async () => {
     const workflowId = await service.define(onCall);
     const url = (await install(workflowId, {})).text('hookUrl');
     const key = { 'idempotency-key': 'one' };
@@ -225,7 +225,7 @@ describe('a call trigger', () => {
     expect(runs.at('data')).toHaveLength(2);
   });
 
-  test('is rate limited when too many runs are queued', async () => {
+  test('a call trigger is rate limited when too many runs are queued', async () => {
     const workflowId = await service.define(onCall);
     const url = (await install(workflowId, {})).text('hookUrl');
     await post(url, '{}');
@@ -251,7 +251,7 @@ describe('a call trigger', () => {
     expect(byHand.at('code')).toBe('rate_limited');
   });
 
-  test('has an address that can be rotated', async () => {
+  test('a call trigger has an address that can be rotated', async () => {
     const workflowId = await service.define(onCall);
     const old = (await install(workflowId, {})).text('hookUrl');
     const rotated = await service.call(

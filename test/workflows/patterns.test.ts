@@ -79,7 +79,7 @@ describe('a pattern that RE2 rejects is reported by its path', () => {
 describe('a pattern that hangs V8', () => {
   const x = { type: 'string', pattern: ENDLESS };
 
-  test('does not delay an installation or its change', async () => {
+  test('a pattern that hangs V8 does not delay an installation or its change', async () => {
     const workflowId = await service.define(withFields({ properties: { x } }));
     const refused = await service.install(workflowId, { x: TEXT });
     expect([refused.status, refused.at('details.faults.0.field')]).toEqual([400, 'config.x']);
@@ -91,7 +91,7 @@ describe('a pattern that hangs V8', () => {
     expect(changed.status).toBe(400);
   });
 
-  test('does not delay a run, for values and for names', async () => {
+  test('a pattern that hangs V8 does not delay a run, for values and for names', async () => {
     const workflowId = await service.define(
       withInput({
         properties: { x },
@@ -113,12 +113,12 @@ describe('a pattern that hangs V8', () => {
     expect((await run({ aaa: 'no integer' })).status).toBe(400);
   });
 
-  test('is stored without delay next to a property that it would match', async () => {
+  test('a pattern that hangs V8 is stored without delay next to a matching property', async () => {
     const schema = { patternProperties: { [ENDLESS]: {} }, properties: { [TEXT]: { type: 'string' } } };
     expect((await define(withFields(schema))).status).toBe(201);
   });
 
-  test('in the format url is harmless too', async () => {
+  test('a pattern that hangs V8 in the format url is harmless too', async () => {
     const workflowId = await service.define(
       withFields({ properties: { x: { type: 'string', format: 'url' } } }),
     );

@@ -27,7 +27,7 @@ async function runOf(definition: unknown, input?: object, config = {}) {
 }
 
 describe('a run', () => {
-  test('executes its steps in order with the results of earlier ones', async () => {
+  test('a run executes its steps in order with the results of earlier ones', async () => {
     const { run } = await runOf(
       manual([
         { stepId: 'text', map: '"Hello " & trigger.input.name & " from " & user.username' },
@@ -49,7 +49,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('started by a caller is manual and needs the userId of its user', async () => {
+  test('a run started by a caller is manual and needs the userId of its user', async () => {
     const schedule = { type: 'schedule', cron: '0 9 * * *' };
     const { run } = await runOf({ ...manual([message('send', 'x')]), trigger: schedule });
     expect([run.at('trigger'), run.at('triggerValue.type')]).toEqual(['manual', 'schedule']);
@@ -61,7 +61,7 @@ describe('a run', () => {
     expect([other.status, other.at('code')]).toEqual([404, 'run_not_found']);
   });
 
-  test('skips a step whose when is false', async () => {
+  test('a run skips a step whose when is false', async () => {
     const { run } = await runOf(
       manual([
         message('no', 'x', { when: 'trigger.input.n > 5' }),
@@ -75,7 +75,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('runs a step for each item, in order', async () => {
+  test('a run runs a step for each item, in order', async () => {
     const { run } = await runOf(
       manual([
         message('each', '="Item " & index & ": " & item.name', { forEach: 'trigger.input.items' }),
@@ -92,7 +92,7 @@ describe('a run', () => {
     expect(run.at('steps.1.output.data')).toBe(3);
   });
 
-  test('stops at a failure and reports the step and the reason', async () => {
+  test('a run stops at a failure and reports the step and the reason', async () => {
     const { run } = await runOf(
       manual([
         { stepId: 'bad', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } },
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(run.at('steps')).toHaveLength(1);
   });
 
-  test('continues after a failure if its step allows it', async () => {
+  test('a run continues after a failure if its step allows it', async () => {
     const { run } = await runOf(
       manual([
         {
@@ -121,7 +121,7 @@ describe('a run', () => {
     expect(run.at('steps.1.output.data')).toBe('upstream_rejected');
   });
 
-  test('with failing items continues or stops at the first', async () => {
+  test('a run with failing items continues or stops at the first', async () => {
     const step = {
       stepId: 'each',
       connectorId: 'sandbox',
@@ -143,7 +143,7 @@ describe('a run', () => {
     expect(stopped.run.at('steps.0.itemCounts')).toEqual({ succeeded: 1, failed: 1 });
   });
 
-  test('holds no resources while it waits', async () => {
+  test('a run holds no resources while it waits', async () => {
     const workflowId = await service.define(
       manual([{ stepId: 'pause', wait: 'PT1S' }, message('then', 'x')]),
     );
@@ -155,7 +155,7 @@ describe('a run', () => {
     expect(run.at('status')).toBe('succeeded');
   });
 
-  test('rejects input that does not match its trigger', async () => {
+  test('a run rejects input that does not match its trigger', async () => {
     const workflowId = await service.define({
       trigger: { type: 'manual', inputSchema: { properties: { n: { type: 'integer' } }, required: ['n'] } },
       steps: [message('a', 'x')],
@@ -168,7 +168,7 @@ describe('a run', () => {
     expect(answer.at('details.faults.0.field')).toBe('input.n');
   });
 
-  test('accepts additional input if the schema allows it', async () => {
+  test('a run accepts additional input if the schema allows it', async () => {
     const start = async (more: object) => {
       const properties = { a: { type: 'integer' } };
       const trigger = { type: 'manual', inputSchema: { type: 'object', properties, ...more } };
@@ -190,7 +190,7 @@ describe('a run', () => {
     expect([typed.status, typed.at('details.faults.0.field')]).toEqual([400, 'input.more']);
   });
 
-  test('shows no secret of its configuration', async () => {
+  test('a run shows no secret of its configuration', async () => {
     const { run } = await runOf(
       manual([message('a', '="key " & config.key')], {
         configurableFields: { properties: { key: { type: 'string', writeOnly: true } } },
@@ -221,7 +221,7 @@ describe('expressions have limits', () => {
 });
 
 describe('a run in progress', () => {
-  test('is cancelled before its next step', async () => {
+  test('a run in progress is cancelled before its next step', async () => {
     const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P3D' }, message('never', 'x')]));
     await service.install(workflowId);
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
@@ -234,7 +234,7 @@ describe('a run in progress', () => {
     expect([retried.status, retried.text('code')]).toEqual([409, 'run_not_failed']);
   });
 
-  test('cancelled during a step records that step', async () => {
+  test('a run cancelled during a step records that step', async () => {
     const workflowId = await service.define(
       manual([
         { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } },
@@ -255,7 +255,7 @@ describe('a run in progress', () => {
     expect(run.at('steps')).toMatchObject([{ stepId: 'slow', status: 'succeeded' }]);
   });
 
-  test('cancelled during a long step keeps its lease until the step has ended', async () => {
+  test('a run cancelled during a long step keeps its lease until the step has ended', async () => {
     const clock = manualClock();
     const own = await startWorkflows({ clock });
     const workflowId = await own.define(
@@ -279,7 +279,7 @@ describe('a run in progress', () => {
     await own.stop();
   });
 
-  test('over items is cancelled before the next item', async () => {
+  test('a run over items is cancelled before the next item', async () => {
     const slow = { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } };
     const workflowId = await service.define(manual([{ ...slow, forEach: '[1, 2, 3]' }]));
     await service.install(workflowId);
@@ -296,7 +296,7 @@ describe('a run in progress', () => {
     ]);
   });
 
-  test('over items is cancelled while it waits to retry an item', async () => {
+  test('a run over items is cancelled while it waits to retry an item', async () => {
     const busy = { stepId: 'busy', connectorId: 'sandbox', actionId: 'fail', input: { status: '=item' } };
     const workflowId = await service.define(
       manual([{ ...busy, onError: { retry: 3 }, forEach: '[204, 422]' }]),
@@ -311,7 +311,7 @@ describe('a run in progress', () => {
     ]);
   });
 
-  test('ends with its workflow', async () => {
+  test('a run in progress ends with its workflow', async () => {
     const workflowId = await service.define(
       manual([
         { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 0 } },
@@ -331,7 +331,7 @@ describe('a run in progress', () => {
     expect((await service.call('GET', '/health')).status).toBe(200);
   });
 
-  test('counts toward the concurrency of its definition', async () => {
+  test('a run in progress counts toward the concurrency of its definition', async () => {
     const workflowId = await service.define(
       manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 50 } }], {
         concurrency: 2,

@@ -20,7 +20,7 @@ const after = (schedule: { cron: string; timeZone?: string }, from: string, coun
 };
 
 describe('a schedule', () => {
-  test('keeps its hour across a daylight saving change', () => {
+  test('a schedule keeps its hour across a daylight saving change', () => {
     // Berlin changes from UTC+1 to UTC+2 on 29 March 2026, and back on 25 October.
     const nine = { cron: '0 9 * * *', timeZone: 'Europe/Berlin' };
     expect(after(nine, '2026-03-27T12:00:00Z', 3)).toEqual([
@@ -34,7 +34,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  test('matches croner across every daylight saving change', () => {
+  test('a schedule matches croner across every daylight saving change', () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'UTC'];
     const part = (least: number, most: number) =>
       fc.oneof(fc.constant('*'), fc.integer({ min: least, max: most }).map(String));

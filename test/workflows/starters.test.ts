@@ -116,7 +116,7 @@ test('low stock → message, and no message without low stock', async () => {
   expect(quiet.at('steps.2.status')).toBe(sold ? 'succeeded' : 'skipped');
 });
 
-test('call → ticket', async () => {
+test('the starter "call → ticket" makes one ticket of a call', async () => {
   const { workflowId, installed } = await begin('call-ticket', { priority: 'high' });
   const called = await fetch(installed.text('hookUrl'), {
     method: 'POST',

@@ -102,7 +102,7 @@ describe('a schema', () => {
     expect(inputOfExpressions(schema, JSON.parse(JSON.stringify(input)))).toEqual(expected);
   });
 
-  test('that requires a list gets an empty one for no match', () => {
+  test('a schema that requires a list gets an empty one for no match', () => {
     const schema = { type: 'object', properties: { a: list }, required: ['a'] };
     expect(inputOfExpressions(schema, { a: null })).toEqual({ a: [] });
   });

@@ -36,7 +36,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
   };
   const messages = async () => JSON.stringify(await service.act('list_messages', { limit: 50 }));
 
-  test('runs that step alone, with the given result of an earlier one', async () => {
+  test('the test of a step runs that step alone, with the given result of an earlier one', async () => {
     const text = `given ${Math.random()}`;
     const definition = manual([
       listProducts,
@@ -56,7 +56,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     expect(sent).not.toContain(`${text} later`);
   });
 
-  test('uses results, trigger and configuration of an earlier run', async () => {
+  test('the test of a step uses results, trigger and configuration of an earlier run', async () => {
     const definition = manual(
       [
         listProducts,
@@ -84,7 +84,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     expect(row.output_sealed).not.toBeNull();
   });
 
-  test('passes on an exact result whose log hides a secret', async () => {
+  test('the test of a step passes on an exact result whose log hides a secret', async () => {
     const definition = manual(
       [
         { stepId: 'key', map: "'is ' & config.key" },
@@ -150,7 +150,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     expect(retried.at('steps')).toMatchObject([{ stepId: 'send', status: 'failed' }]);
   });
 
-  test('needs the account of its own app alone', async () => {
+  test('the test of a step needs the account of its own app alone', async () => {
     const made = await service.call('POST', '/users', { body: { username: `bare ${Math.random()}` } });
     const userId = made.text('userId');
     const definition = manual([{ stepId: 'sum', map: '1 + 1' }, listProducts]);
@@ -174,7 +174,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, field]);
   });
 
-  test('takes nothing from the run of another user', async () => {
+  test('the test of a step takes nothing from the run of another user', async () => {
     const whole = await tested(TWO, {});
     const { userId } = await service.newUser(`other${String(Math.random()).slice(2)}`);
     const answer = await tryStep(TWO, { stepId: 'sum', fromRunId: whole.text('runId') }, userId);

@@ -22,7 +22,7 @@ const withFields = (configurableFields: object, steps: unknown[] = [message('a',
 });
 
 describe('an upgrade', () => {
-  test('moves an installation to the newest version with the same fields', async () => {
+  test('an upgrade moves an installation to the newest version with the same fields', async () => {
     const workflowId = await service.define(
       withFields({ properties: { a: { type: 'string', title: 'A' } } }),
     );
@@ -49,7 +49,7 @@ describe('an upgrade', () => {
     expect(again.body).toMatchObject({ rolledBack: false, from: 1, to: 1 });
   });
 
-  test('reports the fields that prevent it', async () => {
+  test('an upgrade reports the fields that prevent it', async () => {
     const workflowId = await service.define(
       withFields({ properties: { a: { type: 'string' }, b: { type: 'string' }, c: { enum: ['x'] } } }),
     );
@@ -73,7 +73,7 @@ describe('an upgrade', () => {
     ]);
   });
 
-  test('is 404 for an unknown workflow, user or installation', async () => {
+  test('an upgrade is 404 for an unknown workflow, user or installation', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const codes = [
       await upgrade('wf_0000000000000000000000'),
@@ -93,7 +93,7 @@ describe('an upgrade', () => {
     expect([versionless.status, versionless.at('code')]).toEqual([400, 'api_version_missing']);
   });
 
-  test('leaves running runs on their version', async () => {
+  test('an upgrade leaves running runs on their version', async () => {
     const workflowId = await service.define(
       manual([
         { stepId: 'pause', wait: 'PT1S' },
@@ -109,7 +109,7 @@ describe('an upgrade', () => {
     expect([run.at('version'), run.at('status'), run.at('steps.1.stepId')]).toEqual([1, 'succeeded', 'old']);
   });
 
-  test('starts the new source and releases the old one in one transaction', async () => {
+  test('an upgrade starts the new source and releases the old one in one transaction', async () => {
     const on = (scope: string, text: string) => ({
       trigger: { type: 'event', connectorId: 'sandbox', scope },
       steps: [message('a', text)],
@@ -135,7 +135,7 @@ describe('an upgrade', () => {
     expect(await scopes()).toEqual([]);
   });
 
-  test('by percent selects a fixed part of the installations and reports', async () => {
+  test('an upgrade by percent selects a fixed part of the installations and reports', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const users = [];
     for (let n = 0; n < 20; n++) {
@@ -163,7 +163,7 @@ describe('an upgrade', () => {
 });
 
 describe.each(STORE_KINDS)('concurrent upgrades on %s', (kind: StoreKind) => {
-  test('move one installation exactly once', async () => {
+  test('concurrent upgrades move one installation exactly once', async () => {
     await using own = await startWorkflows({ kind });
     const workflowId = await own.define(manual([message('a', 'x')]));
     const installs = await Promise.all(Array.from({ length: 6 }, () => own.install(workflowId)));
