@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
 import { HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 
-test('defaults to a local server on SQLite with the sandbox', () => {
+test('a configuration without variables has a local server on SQLite with the sandbox', () => {
   const config = readConfig({ HOME: '/home/ada' });
   expect(config).toMatchObject({ host: '127.0.0.1', port: 3000, sandbox: true, production: false });
   expect(config.database).toMatchObject({ kind: 'sqlite' });

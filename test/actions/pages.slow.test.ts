@@ -191,7 +191,7 @@ test.each(['cursor', 'keyset', 'link'] as const)(
   },
 );
 
-test('later pages at a path of their own get the cursor alone', async () => {
+test('later pages with a path of their own get only the cursor', async () => {
   const paging: Paging = {
     style: 'cursor',
     in: 'body',

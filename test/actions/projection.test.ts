@@ -27,7 +27,7 @@ describe('the requested members', () => {
       {},
       ['id.deeper', 'none', '__proto__', 'constructor'],
     ],
-  ])('%j of a record', (paths, value, unmatched) => {
+  ])('the requested fields %j of a record are picked', (paths, value, unmatched) => {
     expect(projectFields(ORDER, paths)).toEqual({ value, unmatched });
   });
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe("the official SDK's clients", () => {
-  test('v1 in a session', async () => {
+  test("the official SDK's client v1 uses a session", async () => {
     const said = await program('sdk-v1.mjs', one.accessUrl);
     expect(said).toMatchObject({ tools: expect.any(Number), resources: 5, prompts: 3 });
     expect(firstCustomer(said)).toBeTruthy();
@@ -35,7 +35,7 @@ describe("the official SDK's clients", () => {
     ['auto', 'modern'],
     ['pin', 'modern'],
     ['legacy', 'legacy'],
-  ])('v2, %s, uses the %s form', async (mode, era) => {
+  ])("the official SDK's client v2, %s, uses the %s form", async (mode, era) => {
     const said = await program('sdk-v2.mjs', one.accessUrl, mode);
     expect(said).toMatchObject({ era, tools: expect.any(Number), prompts: 3 });
     expect(firstCustomer(said)).toBeTruthy();
@@ -88,7 +88,7 @@ describe('the Inspector', () => {
     },
   );
 
-  test('calls a tool at the API-key URL', async () => {
+  test('the Inspector calls a tool at the API-key URL', async () => {
     const { code, stdout, stderr } = await inspect(
       one.url,
       '--transport',
@@ -131,7 +131,7 @@ test('mcp-remote connects without an invitation to sign in', async () => {
   expect(stdout + stderr).toContain(until);
 });
 
-test('mcp-remote as a proxy between stdio and the address', async () => {
+test('mcp-remote passes on calls as a proxy between stdio and the address', async () => {
   const lines = [
     request(1, 'initialize', {
       protocolVersion: '2025-06-18',
@@ -149,11 +149,14 @@ test('mcp-remote as a proxy between stdio and the address', async () => {
   expect(valueAt(parseJson(answer ?? 'null'), 'result.structuredContent.data')).toHaveLength(1);
 });
 
-test.each(['ai-sdk.mjs', 'openai-agents.mjs'])('%s', async (name) => {
-  const said = await program(name, one.accessUrl);
-  expect(said).toMatchObject({ tools: expect.any(Number) });
-  expect(firstCustomer(said)).toBeTruthy();
-});
+test.each(['ai-sdk.mjs', 'openai-agents.mjs'])(
+  'the agent framework of %s lists and calls tools',
+  async (name) => {
+    const said = await program(name, one.accessUrl);
+    expect(said).toMatchObject({ tools: expect.any(Number) });
+    expect(firstCustomer(said)).toBeTruthy();
+  },
+);
 
 function request(id: number, method: string, params: object) {
   return { jsonrpc: '2.0', id, method, params };

@@ -121,7 +121,7 @@ describe('a connect link', () => {
     expect((await browser.open(link)).at('code')).toBe('connect_session_not_found');
   });
 
-  test('submitted in two tabs at once makes one account', async () => {
+  test('a form submitted in two tabs at once makes one account', async () => {
     const browser = newBrowser();
     const path = `/connect/sessions/${(await browser.open(await newLink({}))).text('sessionId')}/credentials`;
     const before = await credentialCount();
@@ -167,7 +167,7 @@ describe('the redirect URI of a link', () => {
     'https://user@app.example.com/',
     'http://127.0.0.1:1/#x',
     '//evil.example',
-  ])('%s is refused unless it is listed', async (redirectUri) => {
+  ])('the redirect URI %s is refused unless it is listed', async (redirectUri) => {
     const asked = await service.call('POST', `/users/${userId}/connect-sessions`, { body: { redirectUri } });
     expect([asked.status, asked.at('code')]).toEqual([400, 'redirect_not_allowed']);
   });
@@ -238,7 +238,7 @@ describe('the modal', () => {
     [{ category: 'nothing' }, 400, 'invalid_request'],
     [{ returnTo: 'https://evil.example/' }, 400, 'redirect_not_allowed'],
     [{ surprise: 1 }, 400, 'invalid_request'],
-  ])('%j is %i', async (body, status, code) => {
+  ])('a session of the modal with %j is %i', async (body, status, code) => {
     const asked = await service.call('POST', '/connect/sessions', { bearer: jwt, body });
     expect([asked.status, asked.at('code')]).toEqual([status, code]);
   });
@@ -252,7 +252,7 @@ describe('the modal', () => {
 describe('from pages of other origins', () => {
   const foreign = { origin: 'https://app.example.com' };
 
-  test('an API key is rejected', async () => {
+  test('an API key from a page of another origin is rejected', async () => {
     for (const [method, path] of [
       ['GET', '/connectors'],
       ['GET', '/users'],
@@ -340,7 +340,7 @@ describe('a call without an account', () => {
     expect(ended.at('result.credentialId')).toBe(credentialId);
   });
 
-  test('repeated by an agent leaves at most twenty open links', async () => {
+  test('an agent that repeats a call leaves at most twenty open links', async () => {
     const user = (await service.call('POST', '/users', { body: { username: 'loop' } })).text('userId');
     for (let n = 0; n < 25; n++) await newLink({}, user);
     const rows = await service.context.db

@@ -101,7 +101,7 @@ describe('texts of a query language', () => {
     ],
     ['    compose: {q: ["Name = {name}"]}', /\{name\} is none of parts/],
     ['    parts: {name: {type: string}}', /stands neither in compose nor in an email or file/],
-  ])('%s', (more, fault) => {
+  ])('a text of a query language is checked: %s', (more, fault) => {
     expect(faultOf(list(more))).toMatch(fault);
   });
 
@@ -111,7 +111,7 @@ describe('texts of a query language', () => {
     expect(faultOf(`${quoted}escape: backslash\n`)).toBe('');
   });
 
-  test('name what their paging sends', () => {
+  test('a text of a query language must name what its paging sends', () => {
     const paged = (clause: string) =>
       list(`    compose: {q: ['${clause}']}`).replace('{style: offset,', '{style: offset, in: compose,');
     expect(faultOf(paged('LIMIT {limit}'))).toContain('must name {offset}, which its paging sends');
@@ -263,7 +263,7 @@ describe('a fault is reported with file, path and rule', () => {
       'leads nowhere',
     ],
     ['email: {type', 'lines: {type', 'column 7: repeats a member'],
-  ])('%s → %s', (from, to, sentence) => {
+  ])('a fault has file, line and rule after the change %s → %s', (from, to, sentence) => {
     const message = faultOf(GOOD.replace(from, to));
     expect(message).toMatch(/shop\/connector\.yaml:\d+: /);
     expect(message).toContain(sentence);
@@ -295,7 +295,7 @@ describe('a fault is reported with file, path and rule', () => {
       '4: timeoutSeconds: must be a number: write 30 without quotes',
     ],
     ['baseUrl: https', 'baseURL: https', '8: baseURL: is not a known member. Did you mean "baseUrl"?'],
-  ])('%j → %j names the line and the remedy', (from, to, sentence) => {
+  ])('a fault names the line and the remedy after the change %j → %j', (from, to, sentence) => {
     const lines = faultOf(GOOD.replace(from, to)).split('\n');
     expect(lines).toContainEqual(expect.stringContaining(sentence));
     expect(lines.length).toBeLessThan(3);
@@ -363,10 +363,10 @@ describe('input is checked by field', () => {
       { field: 'email', rule: 'must match format "email", such as ada@example.com' },
     ],
     ['create_order', { email: 'a@example.com', lines: [{}] }, { field: 'lines.0.sku', rule: 'is required' }],
-  ])('%s %j', (id, input, fault) => {
+  ])('a fault of input has its field: %s %j', (id, input, fault) => {
     expect(checkInput(action(id), input)).toContainEqual(fault);
   });
-  test('valid input has none', () => {
+  test('valid input has no fault', () => {
     expect(checkInput(action('create_order'), { email: 'a@example.com', lines: [{ sku: 'x' }] })).toEqual([]);
   });
 });

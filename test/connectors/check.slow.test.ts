@@ -167,7 +167,7 @@ describe('a planted fault is found with its line', () => {
       'baseUrl: https://other',
       /sends the credential to another host/,
     ],
-  ])('%s as %s', async (from, to, at, fault) => {
+  ])('a planted fault is found with its line: %s as %s', async (from, to, at, fault) => {
     const text = changed(from, to);
     const faults = await faultsOf(text);
     expect(faults).toHaveLength(1);
@@ -251,7 +251,7 @@ actions:
       'description: Removes',
       /another verb .* begin it with "Deletes"/,
     ],
-  ])('%s as %s is a fault of a shipped file', async (from, to, at, fault) => {
+  ])('a description with %s as %s is a fault of a shipped file', async (from, to, at, fault) => {
     const text = DESCRIBED.replace(from, to);
     const faults = await shippedFaults(text);
     expect(faults).toHaveLength(1);
@@ -259,7 +259,7 @@ actions:
     expect(faults[0]).toMatch(new RegExp(`^${lineIn(text, at)} `));
   });
 
-  test('a shipped file without them has no fault', async () => {
+  test('a shipped file with good descriptions has no fault', async () => {
     expect(await shippedFaults(DESCRIBED)).toEqual([]);
   });
 
@@ -268,7 +268,7 @@ actions:
     expect(await shippedFaults(text)).toEqual([]);
   });
 
-  test('cost points in a custom file, and are no faults', async () => {
+  test('missing descriptions cost points in a custom file, and are no faults', async () => {
     const custom = await checkFile(write(GOOD));
     const described = await checkFile(write(DESCRIBED, { examples: 'examples: []' }));
     expect(custom.faults).toEqual([]);

@@ -151,13 +151,13 @@ describe('a fault of a connector file is found', () => {
       '"orderNumber": ) display_id ?',
       'unified.commerce/orders.map',
     ],
-  ])('%s', async (_, connectorId, from, to, said) => {
+  ])('a fault of a connector file is found: %s', async (_, connectorId, from, to, said) => {
     expect(await faultsOf(connectorId, from, to)).toContain(said);
   });
 });
 
 describe('a fault of an example is found', () => {
-  test('a mapping that returns another amount', async () => {
+  test('an example finds a mapping that returns another amount', async () => {
     const said = await faultsOf(
       'stripe',
       "price: '5.120', images",
@@ -167,14 +167,14 @@ describe('a fault of an example is found', () => {
     expect(said).toBe('unified.5 (commerce/products).output.price: should be "51.20", is "5.120"');
   });
 
-  test('a mapping that returns a number for money', async () => {
+  test('an example finds a mapping that returns a number for money', async () => {
     const said = await faultsOf('sandbox', '"price": unitPrice', '"price": $number(unitPrice)');
     expect(said).toContain(
       'output: came as an error: A record of Sandbox does not fit commerce/orders: lineItems.0.price',
     );
   });
 
-  test('a signature that is not right, and a forged one that passes', async () => {
+  test('an example finds a wrong signature, and a forged one that passes', async () => {
     expect(await faultsOf('sandbox', 'secret: s3cret', 'secret: s3creT', 'examples.yaml')).toBe(
       'webhooks.0.expect.genuine: should be true, is false',
     );
@@ -187,7 +187,7 @@ describe('a fault of an example is found', () => {
     expect(lenient).toBe('webhooks.1.expect.genuine: should be true, is false');
   });
 
-  test('an event that means something else', async () => {
+  test('an example finds an event that means something else', async () => {
     const said = await faultsOf(
       'woocommerce',
       '{topic: order.created, event: created}',
@@ -216,7 +216,7 @@ describe('input that Gatehouse itself sends fits its actions', async () => {
   };
 
   test.each(connectors.filter(({ definition }) => definition.webhooks?.register))(
-    '$connectorId: registrations',
+    'inputs that Gatehouse sends fit the registrations of $connectorId',
     (connector) => {
       const { webhooks } = connector.definition;
       const register = webhooks?.register;
@@ -235,7 +235,7 @@ describe('input that Gatehouse itself sends fits its actions', async () => {
     },
   );
 
-  test.each(connectors)('$connectorId: lists and polls', (connector) => {
+  test.each(connectors)('inputs that Gatehouse sends fit lists and polls of $connectorId', (connector) => {
     const { unified, events } = connector.definition;
     for (const model of [...Object.values(unified), ...Object.values(events)]) {
       const list = ownAction(connector, model.list ?? '');
@@ -304,7 +304,7 @@ describe('a fault of an event source is found', () => {
       'remoteId: [id, name], get: {action: get_order, param: orderId}',
       'events.charge.made.get: reads by one id',
     ],
-  ])('%s', async (_, from, to, said) => {
+  ])('a fault of an event source is found: %s', async (_, from, to, said) => {
     expect(await faultsWith(from, to)).toContain(said);
   });
 });

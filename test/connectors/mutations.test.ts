@@ -390,7 +390,7 @@ test('the valid file has no fault', async () => {
   expect(await faultsOf(GOOD, EXAMPLES)).toEqual([]);
 });
 
-test.each(IN_FILE)('%s', async (...mutation) => {
+test.each(IN_FILE)('a fault in a connector file is reported with its line: %s', async (...mutation) => {
   const { text, line } = mutated(GOOD, mutation);
   const faults = await faultsOf(text, EXAMPLES);
   expect(faults).toContainEqual(expect.stringMatching(new RegExp(`^connector\\.yaml:${line} `)));

@@ -223,7 +223,7 @@ function issue(iso: string) {
   };
 }
 
-test('every event source is tried below', () => {
+test('every event source is tried in this file', () => {
   const own = shipped.flatMap(({ connectorId, definition }) =>
     Object.keys(definition.events).map((name) => `${connectorId}/${name}`),
   );

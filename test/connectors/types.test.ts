@@ -47,7 +47,7 @@ test('declarations of all connectors compile, and check a program that uses them
   expect(await compiled(declarations, wrong)).toContain("'customer' does not exist in type");
 });
 
-test('an unknown connector has no declarations, and get_action_svc adds them on wish', async () => {
+test('an unknown connector has no declarations, and get_action_svc can add them', async () => {
   expect((await typesOf('nothing')).status).toBe(404);
   expect((await typesOf('sandbox')).headers.get('content-type')).toBe('text/typescript; charset=utf-8');
   const { accessUrl } = await shop(service);

@@ -30,21 +30,21 @@ function found(
 }
 
 describe('the comparison with a document finds', () => {
-  test('a path that the vendor does not have', () => {
+  test('the comparison finds a path that the vendor does not have', () => {
     const differences = found('slack', 'list_channels', (action) => {
       action.request = 'GET /conversations.lists';
     });
     expect(differences).toEqual(['list_channels: no operation']);
   });
 
-  test('a member of the body that the vendor does not know', () => {
+  test('the comparison finds a member of the body that the vendor does not know', () => {
     const differences = found('slack', 'send_message', ({ body }) => {
       body['channell'] = { type: 'string' };
     });
     expect(differences).toEqual(['send_message.channell: unknown']);
   });
 
-  test('a member inside an object that the vendor does not know', () => {
+  test('the comparison finds a member inside an object that the vendor does not know', () => {
     const differences = found('square', 'list_orders', ({ body }) => {
       body['states'] = { type: 'array', as: 'query.filter.state_filter.status' };
     });
@@ -54,35 +54,35 @@ describe('the comparison with a document finds', () => {
     ]);
   });
 
-  test('a member of a wrapped body that the vendor does not know', () => {
+  test('the comparison finds a member of a wrapped body that the vendor does not know', () => {
     const differences = found('xero', 'create_invoice', ({ body }) => {
       body['Typo'] = { type: 'string' };
     });
     expect(differences).toEqual(['create_invoice.Invoices.Typo: unknown']);
   });
 
-  test('a value that the vendor does not accept', () => {
+  test('the comparison finds a value that the vendor does not accept', () => {
     const differences = found('google-calendar', 'list_events', ({ query }) => {
       query['orderBy'] = { type: 'string', enum: ['startTime', 'size'] };
     });
     expect(differences).toEqual(['list_events.orderBy: size']);
   });
 
-  test('a required parameter that is not sent', () => {
+  test('the comparison finds a required parameter that is not sent', () => {
     const differences = found('github', 'delete_file', ({ body }) => {
       delete body['sha'];
     });
     expect(differences).toEqual(['delete_file.sha: required and not sent']);
   });
 
-  test('a required parameter that callers may leave out', () => {
+  test('the comparison finds a required parameter that callers may leave out', () => {
     const differences = found('github', 'delete_file', ({ body }) => {
       body['sha'] = { type: 'string' };
     });
     expect(differences).toEqual(['delete_file.sha: required and optional here']);
   });
 
-  test('a page that is larger than the vendor allows', () => {
+  test('the comparison finds a page that is larger than the vendor allows', () => {
     const differences = found('gmail', 'list_messages', (action) => {
       action.paging = {
         style: 'cursor',
@@ -96,28 +96,28 @@ describe('the comparison with a document finds', () => {
     expect(differences).toEqual(['list_messages.maxResults: over 500']);
   });
 
-  test('a place of data that the answer does not have', () => {
+  test('the comparison finds a place of data that the answer does not have', () => {
     const differences = found('hubspot', 'list_contacts', ({ response }) => {
       response.data = 'contacts';
     });
     expect(differences).toEqual(['list_contacts: no contacts in the answer']);
   });
 
-  test('a member that the answer does not have', () => {
+  test('the comparison finds a member that the answer does not have', () => {
     const differences = found('dropbox', 'list_folder', ({ response }) => {
       response.map = '{"id": id, "size": sizes}';
     });
     expect(differences).toEqual(['list_folder: no entries.sizes in the answer']);
   });
 
-  test('a place of the next page that the answer does not have', () => {
+  test('the comparison finds a place of the next page that the answer does not have', () => {
     const differences = found('microsoft-outlook', 'list_messages', (action) => {
       action.paging = { style: 'link', in: 'query', maxLimit: 50, next: String.raw`body:@odata\.next` };
     });
     expect(differences).toEqual(['list_messages: no @odata.next in the answer']);
   });
 
-  test('the comparison with a document finds scopes that do not suffice for an action', () => {
+  test('the comparison finds scopes that do not suffice for an action', () => {
     const differences = found('square', 'list_payments', (_action, file) => {
       file.authentication = file.authentication.map((one) =>
         'scopes' in one ? { ...one, scopes: ['ITEMS_READ'] } : one,
@@ -133,7 +133,7 @@ describe('the comparison with a document finds', () => {
     expect(differences).toEqual([expect.stringMatching(/^send_message: its own scopes lack /)]);
   });
 
-  test('a field that a GraphQL schema does not have', () => {
+  test('the comparison finds a field that a GraphQL schema does not have', () => {
     const differences = found('shopify', 'get_shop', (action) => {
       action.graphql = 'query { shop { id title } }';
     });
@@ -142,7 +142,7 @@ describe('the comparison with a document finds', () => {
     ]);
   });
 
-  test('a variable of GraphQL that has no such member', () => {
+  test('the comparison finds a variable of GraphQL that has no such member', () => {
     const differences = found('shopify', 'update_order', ({ body }) => {
       body['title'] = { type: 'string', as: 'input.title' };
     });

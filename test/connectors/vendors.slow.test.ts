@@ -41,9 +41,12 @@ describe('a connector next to the document of its vendor', () => {
     expect(known.sort()).toEqual([...SHIPPED].sort());
   });
 
-  test.each(readdirSync(VENDORS).filter((name) => name.endsWith('.json')))('%s is small', (name) => {
-    expect(readFileSync(join(VENDORS, name)).length).toBeLessThan(60_000);
-  });
+  test.each(readdirSync(VENDORS).filter((name) => name.endsWith('.json')))(
+    'the extract %s is small',
+    (name) => {
+      expect(readFileSync(join(VENDORS, name)).length).toBeLessThan(60_000);
+    },
+  );
 });
 
 const DESTRUCTIVE =

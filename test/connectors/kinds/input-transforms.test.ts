@@ -79,7 +79,7 @@ describe('a parameter is sent in the form that the app expects', () => {
     return JSON.parse(app.seen[0]?.body ?? '');
   };
 
-  test('times and booleans of a query', async () => {
+  test('times and booleans of a query are sent in the form of the app', async () => {
     await app.execute('list_invoices', {
       since: '2026-03-01T12:00:00+02:00',
       days: ['1970-01-02', '1970-01-03'],
@@ -92,11 +92,11 @@ describe('a parameter is sent in the form that the app expects', () => {
     });
   });
 
-  test('an amount in a currency that is not sent', async () => {
+  test('an amount in a currency that is not sent becomes minor units', async () => {
     expect(await sent('create_price', { currency: 'JPY', price: '1250' })).toEqual({ price: 1250 });
   });
 
-  test('amounts, times, documents and flags of a body', async () => {
+  test('amounts, times, documents and flags of a body are sent in the form of the app', async () => {
     expect(
       await sent('create_invoice', {
         amount: '12.50',
@@ -121,7 +121,7 @@ describe('a parameter is sent in the form that the app expects', () => {
     ['ISK', '12.5', 1250],
     ['KWD', '-1.234', -1234],
     ['EUR', '0.10', 10],
-  ])('an amount in %s', async (currency, amount, units) => {
+  ])('an amount in %s is sent in minor units', async (currency, amount, units) => {
     expect(await sent('create_invoice', { amount, currency })).toEqual({ amount: units, currency });
   });
 
@@ -137,7 +137,7 @@ describe('a parameter is sent in the form that the app expects', () => {
     expect(app.seen).toEqual([]);
   });
 
-  test('a time of a form', async () => {
+  test('a time of a form is sent in the form of the app', async () => {
     await app.execute('create_form', { dueAt: '2026-03-01' });
     expect(app.seen[0]?.body).toBe('dueAt=1772323200');
   });
@@ -186,7 +186,7 @@ describe('a planted fault is found with its line', () => {
     ["text: '{value}'", 'text: value', "within must name '{value}'"],
     ['input.lines.', 'input.rows.', 'input.rows is no parameter of this action'],
     ['$uppercase(input.title)', '$uppercase(input.title', 'is not a valid JSONata expression'],
-  ])('%s', async (from, to, fault) => {
+  ])('a planted fault of a transform is found with its line: %s', async (from, to, fault) => {
     const file = FILE.replace(from, to);
     const faults = await faultsOfFile(file);
     expect(faults.join('\n')).toContain(fault);

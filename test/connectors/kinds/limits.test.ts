@@ -88,7 +88,7 @@ describe('points that answers report', () => {
     return { app, clock };
   }
 
-  test('a call that would exceed them is not sent before they are back', async () => {
+  test('a call that would exceed the points is not sent before they are back', async () => {
     const { app, clock } = await bucket();
     expect((await app.execute('list_orders')).status).toBe(200);
     expect(await limited(app, 'list_orders')).toEqual([429, 'upstream_rate_limited', 80]);
@@ -99,7 +99,7 @@ describe('points that answers report', () => {
     expect(app.seen).toHaveLength(3);
   });
 
-  test('a refusal for lack of points holds the calls until they are back', async () => {
+  test('a refusal for lack of points holds the calls until the points are back', async () => {
     const { app, clock } = await bucket();
     await app.execute('list_orders');
     expect(await limited(app, 'create_order')).toEqual([429, 'upstream_rate_limited', 80]);
@@ -148,7 +148,7 @@ describe('a planted fault is found with its line', () => {
     [", reset: 'header:X-Reset'", '', 'needs restorePerSecond or reset', RESET],
     ['header:X-Remaining', 'X-Remaining', 'must be body:<path>', RESET],
     ['body:extensions.cost.requestedQueryCost', 'last:cost', 'must be body:<path> or header:<name>', COSTS],
-  ])('%s', async (from, to, fault, file) => {
+  ])('a planted fault of a limit is found with its line: %s', async (from, to, fault, file) => {
     const faulty = file.replace(from, to);
     const faults = await faultsOfFile(faulty);
     expect(faults.join('\n')).toContain(fault);

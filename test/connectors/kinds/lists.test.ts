@@ -132,7 +132,7 @@ describe('a planted fault is found with its line', () => {
     ],
     ['keyedBy: currency', 'keyedBy: currency, columns: {at: names}', 'is not used with keyedBy'],
     ['GET /rates\n    paging: none', 'GET /rates', 'keyedBy: is for list actions'],
-  ])('%s', async (from, to, fault) => {
+  ])('a planted fault of a list is found with its line: %s', async (from, to, fault) => {
     const file = FILE.replace(from, to);
     const faults = await faultsOfFile(file);
     expect(faults.join('\n')).toContain(fault);

@@ -186,7 +186,7 @@ describe('a planted fault is found with its line', () => {
     ["jobId: '{value.id}'", "id: '{value.id}'", 'lacks jobId'],
     ['"rows": rows', '"rows": (rows', 'is not a valid JSONata expression'],
     ['        rows: {', '        value: {', '"value" already names something else'],
-  ])('%s', async (from, to, fault) => {
+  ])('a planted fault of a step is found with its line: %s', async (from, to, fault) => {
     const file = FILE.replace(from, to);
     const faults = await faultsOfFile(file);
     expect(faults.join('\n')).toContain(fault);

@@ -267,7 +267,7 @@ describe('a planted fault is found with its line', () => {
     ],
     ['POST {origin}', 'GET {origin}', 'a GET request has no body'],
     ['{accessToken:', "{clientEmail: 'body:x', accessToken:", 'is already a field'],
-  ])('%s', async (from, to, fault) => {
+  ])('a planted fault of an exchange is found with its line: %s', async (from, to, fault) => {
     const file = ACCOUNT.replace(from, to);
     const faults = await faultsOfFile(file);
     expect(faults.join('\n')).toContain(fault);

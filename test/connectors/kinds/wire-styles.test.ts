@@ -88,7 +88,7 @@ describe('the check of whole bodies and cookies', () => {
     ]);
   });
 
-  test('a whole parameter outside of the body, and a name that is no cookie', async () => {
+  test('the check finds whole parameters outside of the body and bad cookie names', async () => {
     const query = FILE.replace('spaced: {type: array,', 'spaced: {whole: true, type: array,');
     expect(await faultsOfFile(query)).toEqual([
       `${lineOf(query, 'spaced:')} actions.list_styles.query.spaced.whole: is for a parameter of the body`,

@@ -169,7 +169,7 @@ describe('hostile documents are a fault of the app', () => {
     ['an open element', '<Envelope><Body>'],
     ['two roots', '<a/><b/>'],
     ['text that is no XML', 'hello'],
-  ])('%s', async (_what, body) => {
+  ])('a hostile document is a fault of the app: %s', async (_what, body) => {
     app.answer = () => xml(body);
     const failed = await create();
     expect([failed.status, failed.at('code')]).toEqual([502, 'upstream_failed']);
@@ -184,7 +184,7 @@ describe('a planted fault is found with its line', () => {
     [' note="{note}"', '', 'is not sent: {note} is nowhere in xml'],
     ['    xml: <Envelope>', '    graphql: <Envelope>', 'needs the document `xml`'],
     ['bodyType: xml', 'bodyType: json', 'is for answers in XML'],
-  ])('%s', async (from, to, fault) => {
+  ])('a planted fault of XML is found with its line: %s', async (from, to, fault) => {
     const file = FILE.replace(from, to);
     const faults = await faultsOfFile(file);
     expect(faults.join('\n')).toContain(fault);
