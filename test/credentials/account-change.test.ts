@@ -25,11 +25,14 @@ test.each([
   ['parse-server', parse, { ...parse, applicationId: 'blog' }, null, 'other'],
   ['shopify', shopify, { ...shopify, shop: 'renamed' }, '1', 'moved'],
   ['shopify', shopify, { ...shopify, apiKey: 'shpat_2' }, '1', 'none'],
-])('%s from %o to %o, account %s: %s', (connectorId, before, now, account, expected) => {
-  const from = credential(connectorId, before, account);
-  const to = credential(connectorId, now, account);
-  expect(accountChange(service.context, from, to)).toBe(expected);
-});
+])(
+  'a change of %s from %o to %o, account %s, is judged: %s',
+  (connectorId, before, now, account, expected) => {
+    const from = credential(connectorId, before, account);
+    const to = credential(connectorId, now, account);
+    expect(accountChange(service.context, from, to)).toBe(expected);
+  },
+);
 
 test('values that no longer open are not compared', () => {
   const lost = { ...credential('woocommerce', woo, null), sealed: 'v1.x.y.z' };

@@ -28,11 +28,11 @@ test.each([
   ['no signature', SIGNED.replace(/&hmac=\w+/, '')],
   ['an empty signature', SIGNED.replace(/hmac=\w+/, 'hmac=')],
   ['a signature in capitals', SIGNED.replace('700e2d', '700E2D')],
-])('one with %s is not', (_what, query) => {
+])('a signed redirect with %s is rejected', (_what, query) => {
   expect(judge(query)).toBe(false);
 });
 
-test('another secret is rejected, and a scheme without signature accepts all', () => {
+test('a redirect signed with another secret is rejected if the scheme signs', () => {
   expect(isSigned(scheme, { clientSecret: new Secret('hash') }, new URLSearchParams(SIGNED))).toBe(false);
   expect(isSigned({ callbackSignature: undefined }, client, new URLSearchParams('code=1'))).toBe(true);
 });

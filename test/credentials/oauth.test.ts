@@ -258,7 +258,7 @@ describe('the exchange of a code', () => {
     [{ ok: false, error: 'bad_code' }, 200, 'bad_code'],
     [{ error: { code: 'oops', message: 'No.' } }, 403, 'oops'],
     [{ status: 'BAD_REFRESH', message: 'gone' }, 400, 'http_400'],
-  ])('a refusal %j is one, without secrets', async (body, status, error) => {
+  ])('a refusal %j is reported as a refusal, without secrets', async (body, status, error) => {
     answers(body, { status, headers: { 'www-authenticate': 'Basic realm="x"' } });
     const thrown: unknown = await exchange().catch((caught: unknown) => caught);
     expect(thrown).toBeInstanceOf(OAuthRefusal);
@@ -272,13 +272,13 @@ describe('the exchange of a code', () => {
     ['html', 'upstream_failed'],
     ['drop', 'upstream_failed'],
     ['crash', 'upstream_failed'],
-  ] as const)('%s is no refusal but %s', async (mode, code) => {
+  ] as const)('a failure by %s is no refusal but %s', async (mode, code) => {
     party.mode = mode;
     await expect(exchange()).rejects.toMatchObject({ code });
   });
 
   test.each(['', '[]', '{', '{"ok":true}', '{"access_token":""}', '{"access_token":{}}', 'access denied'])(
-    'the answer %j is no definite answer',
+    'the answer %j is neither tokens nor a refusal',
     async (body) => {
       answers(body);
       await expect(exchange()).rejects.toMatchObject({ code: 'upstream_failed' });

@@ -127,7 +127,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(bench.party.reused).toBe(0);
   });
 
-  test('pause renewals longer while they work, but not beyond their expiry', async () => {
+  test('tokens pause renewals longer while they work, but not beyond their expiry', async () => {
     const { credentialId } = await bench.connect();
     bench.party.mode = '500';
     bench.clock.advance(56 * MINUTE);
@@ -229,7 +229,7 @@ describe('a credential', () => {
     expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
   });
 
-  test('deleted during a renewal leaves no tokens at the third party', async () => {
+  test('a credential deleted during a renewal leaves no tokens at the third party', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     const { asked, release } = bench.party.hold();

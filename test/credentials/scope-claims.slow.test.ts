@@ -213,7 +213,7 @@ describe('several accounts', () => {
     expect(calls).toHaveLength(0);
   });
 
-  test.each(['named', 'default'])('the %s account stays, whatever its grant names', async (how) => {
+  test.each(['named', 'default'])('the %s account stays chosen, whatever its grant names', async (how) => {
     const connectorId = await connectorFor('read');
     const userId = await newUser();
     const [other = ''] = await connectTwo(userId, connectorId);

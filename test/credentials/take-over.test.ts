@@ -51,7 +51,7 @@ describe('a live account', () => {
     expect(bench.party.asked).toEqual([]);
   });
 
-  test('imported twice keeps its record with the latest tokens', async () => {
+  test('a live account imported twice keeps its record with the latest tokens', async () => {
     const first = await create({ ...bench.party.issue(), shop: 'my-shop' });
     const tokens = bench.party.issue();
     const again = await create({ ...tokens, shop: 'my-shop' });

@@ -50,7 +50,7 @@ const seen = new Set<string>();
 /** Commands of which an example has run. */
 const ran = new Set<string>();
 
-test.each(commands)('$name', async ({ examples }) => {
+test.each(commands)('the examples of the command $name run', async ({ examples }) => {
   for (const [index, text] of examples.entries()) {
     // A group repeats examples of its commands.
     if (seen.has(text)) continue;

@@ -85,7 +85,7 @@ describe('commands of the shell', () => {
   const rank = (page: string) => (ORDER.includes(page) ? ORDER.indexOf(page) : ORDER.length);
   const pages = [...new Set(shell.map(({ page }) => page))].toSorted((a, b) => rank(a) - rank(b));
 
-  test.each(pages)('%s', async (page) => {
+  test.each(pages)('the shell commands of %s run', async (page) => {
     for (const { at, code } of shell.filter((block) => block.page === page)) {
       for (const part of partsOf(code)) {
         const command = filledIn(part, { printed, url: service.url });

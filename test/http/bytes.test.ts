@@ -217,7 +217,7 @@ describe('answers of apps', () => {
     ['in UTF-16 by the mark alone', utf16, ''],
     ['in UTF-8 that is named in quotes', Buffer.from(text), '; charset="utf-8"'],
   ];
-  test.each(answers)('%s are read', async (_, body, charset) => {
+  test.each(answers)('answers of apps %s are read', async (_, body, charset) => {
     answer = { body, headers: { 'content-type': `application/json${charset}` } };
     expect((await run('get_it')).at('data')).toEqual({ name: 'Größe' });
   });
@@ -257,7 +257,7 @@ describe('a request body', () => {
     ['in gzip', 'größe-3', gzipSync(user('größe-3')), { 'content-encoding': 'gzip' }],
     ['in br', 'größe-4', brotliCompressSync(user('größe-4')), { 'content-encoding': 'br' }],
   ];
-  test.each(requests)('%s is read', async (_, username, body, headers) => {
+  test.each(requests)('a request body %s is read', async (_, username, body, headers) => {
     const made = await post('/users', body, headers);
     expect([made.status, made.at('username')]).toEqual([201, username]);
   });
@@ -281,13 +281,16 @@ describe('a request body', () => {
       { 'content-encoding': 'gzip' },
     ],
   ];
-  test.each(refused)('%s is refused over REST and MCP', async (_, status, word, body, headers) => {
-    const rest = await post('/users', body, headers);
-    expect([rest.status, rest.at('error')]).toEqual([status, expect.stringContaining(word)]);
-    const path = new URL(url).pathname;
-    const mcp = await post(path, body, { accept: 'text/event-stream', ...headers });
-    expect([mcp.status, mcp.at('error.message')]).toEqual([status, expect.stringContaining(word)]);
-  });
+  test.each(refused)(
+    'a request body %s is refused over REST and MCP',
+    async (_, status, word, body, headers) => {
+      const rest = await post('/users', body, headers);
+      expect([rest.status, rest.at('error')]).toEqual([status, expect.stringContaining(word)]);
+      const path = new URL(url).pathname;
+      const mcp = await post(path, body, { accept: 'text/event-stream', ...headers });
+      expect([mcp.status, mcp.at('error.message')]).toEqual([status, expect.stringContaining(word)]);
+    },
+  );
 
   test('an uploaded file in gzip is unpacked while it arrives', async () => {
     const path = `/files?userId=${shop.userId}`;

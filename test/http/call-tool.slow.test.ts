@@ -113,7 +113,7 @@ describe.each(STORE_KINDS)('a call of a tool by REST, over %s', (kind) => {
     expect(JSON.stringify(done.at('content'))).toContain('green');
   });
 
-  test('restrictions and budgets apply', async () => {
+  test('a tool called by REST obeys restrictions and budgets', async () => {
     const denied = await call({ name: 'sandbox_create_ticket', arguments: { title: 'a', body: 'b' } });
     expect([denied.status, denied.at('code')]).toEqual([403, 'restricted']);
     expect(denied.at('details.rule')).toBe('actions.blockedActions');

@@ -341,7 +341,7 @@ describe('GET /api/executions', () => {
   });
 
   test.each(['offset=10001', 'limit=51', 'cursor=zzz', 'outcome=maybe', 'from=yesterday', 'user=x'])(
-    '?%s is a 400 that names the parameter',
+    'GET /api/executions?%s is a 400 that names the parameter',
     async (query) => {
       const answer = await service.call('GET', `/api/executions?${query}`);
       expect(answer.status).toBe(400);

@@ -106,7 +106,7 @@ afterAll(() => service.stop());
 
 describe('without a key', () => {
   test.each(routes.filter((route) => route.spec.auth !== 'none').map(label))(
-    '%s is 401',
+    'a request without a key to %s is 401',
     async (_, route) => {
       const answer = await request(route, { bearer: null, from: '198.51.100.' + routes.indexOf(route) });
       expect(answer.status).toBe(401);
@@ -118,15 +118,18 @@ describe('without a key', () => {
 
 describe('with a key that lacks the scope', () => {
   const scoped = routes.filter((route) => route.spec.scope !== undefined && takesKeys(route));
-  test.each(scoped.map(label))('%s is 403 naming it', async (_, route) => {
-    const scopes = Object.keys(SCOPES)
-      .filter(isScope)
-      .filter((scope) => scope !== route.spec.scope);
-    const bearer = await createApiKey(service.context, { environment: 'development', scopes });
-    const answer = await request(route, { bearer });
-    expect(answer.status).toBe(403);
-    expect(answer.at('details.scope')).toBe(route.spec.scope);
-  });
+  test.each(scoped.map(label))(
+    'a key that lacks the scope gets a 403 from %s that names it',
+    async (_, route) => {
+      const scopes = Object.keys(SCOPES)
+        .filter(isScope)
+        .filter((scope) => scope !== route.spec.scope);
+      const bearer = await createApiKey(service.context, { environment: 'development', scopes });
+      const answer = await request(route, { bearer });
+      expect(answer.status).toBe(403);
+      expect(answer.at('details.scope')).toBe(route.spec.scope);
+    },
+  );
 
   test('every route that is not open to all names a scope', () => {
     const without = routes
@@ -138,7 +141,7 @@ describe('with a key that lacks the scope', () => {
 
 describe('with the JWT of a user', () => {
   test.each(routes.filter((route) => route.spec.auth === 'api_key').map(label))(
-    '%s is refused',
+    'a JWT of a user is refused by %s',
     async (_, route) => {
       const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
       const answer = await request(route, { bearer });

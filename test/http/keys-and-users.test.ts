@@ -26,7 +26,7 @@ describe('an API key', () => {
     ['another scheme', { authorization: 'Basic Zm9v' }],
     ['junk', { authorization: 'Bearer junk' }],
     ['a well-formed stranger', { authorization: `Bearer ${newApiKey('development')}` }],
-  ])('%s is 401 with a challenge', async (_, headers) => {
+  ])('a request with %s is 401 with a challenge', async (_, headers) => {
     const answer = await service.call('GET', '/api/servers', { bearer: null, headers });
     expect([answer.status, answer.text('code')]).toEqual([401, 'unauthorized']);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -52,7 +52,7 @@ describe('an API key', () => {
 });
 
 describe('x-api-version', () => {
-  test('missing or unknown is 400 with its own code', async () => {
+  test('an x-api-version that is missing or unknown is 400 with its own code', async () => {
     const headers = { authorization: `Bearer ${service.developmentKey}` };
     const missing = await fetch(`${service.url}/users`, { headers });
     expect(await missing.json()).toMatchObject({ code: 'api_version_missing' });
@@ -94,7 +94,7 @@ describe('users', () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  test('several are read by their ids, those of this environment', async () => {
+  test('users are read by their ids, those of this environment only', async () => {
     const make = async (username: string, bearer = service.developmentKey) =>
       (await service.call('POST', '/users', { bearer, body: { username } })).text('userId');
     const ids = [await make('first of three'), await make('second of three')];
@@ -127,7 +127,7 @@ describe('users', () => {
   });
 
   test.each(['limit=0', 'limit=51', 'limit=1.5', 'offset=-1', 'offset=x', 'limit='])(
-    'the query %s is 400',
+    'users with the query %s are 400',
     async (query) => {
       expect(await service.call('GET', `/users?${query}`)).toMatchObject({
         status: 400,

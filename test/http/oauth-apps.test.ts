@@ -33,7 +33,7 @@ test('an OAuth app is stored, read and deleted, and its secret never comes back'
   expect((await service.call('DELETE', PATH)).text('code')).toBe('oauth_app_not_found');
 });
 
-test('the sandbox has one from the start, without a secret', async () => {
+test('the sandbox has an OAuth app from the start, without a secret', async () => {
   const found = await service.call('GET', '/api/connectors/sandbox/oauth-app');
   expect(found.body).toMatchObject({ clientId: 'gatehouse-sandbox', hasSecret: false });
   const production = { bearer: service.productionKey };
@@ -47,7 +47,7 @@ test.each([
   [PATH, { clientId: 'x', clientSecret: 'x', scopes: ['a b'] }, 'scopes.0'],
   [PATH, { clientId: 'x', clientSecret: 'x', secret: 'x' }, 'secret'],
   ['/api/connectors/medusa/oauth-app', { clientId: 'x', clientSecret: 'x' }, 'connectorId'],
-])('%s with %j is 400 and names %s', async (path, body, field) => {
+])('an OAuth app of %s with %j is 400 and names %s', async (path, body, field) => {
   const answer = await service.call('PUT', path, { body });
   expect(answer.status).toBe(400);
   expect(answer.text('details.faults.0.field')).toBe(field);

@@ -54,7 +54,7 @@ const as = (bearer: string, method: string, path: string, headers = {}): Promise
   service.call(method, path, { bearer, headers });
 
 describe('a user’s own things', () => {
-  test('accounts have their apps, without a secret', async () => {
+  test('accounts of a user have their apps, without a secret', async () => {
     const listed = await as(ada, 'GET', '/connect/portal/accounts');
     expect(listed.at('data')).toMatchObject([
       {
@@ -67,7 +67,7 @@ describe('a user’s own things', () => {
     expect(await as(ada, 'POST', paths().check)).toMatchObject({ body: { state: 'active', checked: true } });
   });
 
-  test('subscriptions and deliveries hide what belongs to the receiver', async () => {
+  test('subscriptions and deliveries of a user hide what belongs to the receiver', async () => {
     const subscriptions = await as(ada, 'GET', '/connect/portal/subscriptions');
     expect(subscriptions.at('data')).toMatchObject([
       { subscriptionId, account: 'Shop', receiver: new URL(receiver.url).host, status: 'active' },
@@ -85,7 +85,7 @@ describe('a user’s own things', () => {
       expect((await only(`deliveryId=${id}`)).at('data')).toEqual([]);
   });
 
-  test('a delivery is sent again, and the audit log names the user', async () => {
+  test('a delivery is sent again by its user, and the audit log names the user', async () => {
     receiver.answer = (_, res) => res.writeHead(200).end();
     expect((await as(ada, 'POST', paths().replay)).status).toBe(202);
     await expect
@@ -122,7 +122,7 @@ describe('a hostile caller', () => {
     expect(await as(ada, 'POST', path)).toMatchObject({ status: 404, body: { code: 'delivery_not_found' } });
   });
 
-  test('the operator’s subscription is no user’s', async () => {
+  test('the operator’s subscription is unknown to every user', async () => {
     await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
     const id = (await service.call('GET', '/api/settings')).text('eventsSubscriptionId');
     const path = paths().deliveries.replace(subscriptionId, id);

@@ -22,7 +22,7 @@ describe('forms of a word have one stem', () => {
     ['reply', 'replies', 'replied', 'replying'],
     ['branch', 'branches'],
     ['invoice', 'invoices', 'invoicing'],
-  ])('%s', (...forms) => {
+  ])('forms of one word have one stem: %s', (...forms) => {
     expect(new Set(forms.map(stemOf)).size).toBe(1);
   });
 
