@@ -120,7 +120,7 @@ describe('a body', () => {
     ],
     ['{"jsonrpc":"2.0","id":1,"method":"__proto__"}', 200, -32601],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"__proto__"}}', 200, -32602],
-  ])('%s is %i with %i', async (raw, status, code) => {
+  ])('the body %s is %i with %i', async (raw, status, code) => {
     const answer = await rpc(one.accessUrl, '', undefined, { raw });
     expect([answer.status, answer.at('error.code')]).toEqual([status, code]);
     expect(answer.headers.get('content-type')).toBe('application/json');

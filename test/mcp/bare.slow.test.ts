@@ -196,7 +196,7 @@ describe('an invalid request gets the codes of the contract', () => {
     ['{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"no_such_prompt"}}', 200, -32602],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"forged"}}', 200, -32602],
     ['{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"svc://nowhere"}}', 200, -32002],
-  ])('%.60s → %i %i', async (raw, status, code) => {
+  ])('the invalid request %.60s gets %i and %i', async (raw, status, code) => {
     const answer = await rpc(one.accessUrl, '', undefined, { raw });
     expect([answer.status, answer.at('error.code')]).toEqual([status, code]);
   });

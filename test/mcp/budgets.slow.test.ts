@@ -56,7 +56,7 @@ describe.each(STORE_KINDS)('budgets of two processes over %s', (kind) => {
     expect(refused.at('result.content.0.text')).toContain(resetAt);
   });
 
-  test('the window slides', async () => {
+  test('the window of a budget slides', async () => {
     const one = await withBudgets([{ per: 'server', limit: 2, window: '1h' }]);
     await read(one);
     clock.advance(40 * MINUTE);

@@ -156,7 +156,7 @@ describe.each(STORE_KINDS)('circuits of two processes over %s', (kind) => {
     ]);
   });
 
-  test('other accounts and other actions go on', async () => {
+  test('an open circuit stops no other accounts and no other actions', async () => {
     const one = await made({ failures: 1, openSeconds: 60 });
     const other = await made({ failures: 1, openSeconds: 60 });
     await codes(one, [500]);

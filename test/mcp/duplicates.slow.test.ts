@@ -254,13 +254,13 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
     test.each([
       new GatehouseError('upstream_rejected', 'taken'),
       new GatehouseError('upstream_failed', 'no such host', { details: { reason: 'dns' } }),
-    ])('a certain failure frees it: %s', async (error) => {
+    ])('an equal write runs again after a certain failure: %s', async (error) => {
       count++;
       await expect(guard(0, write(), failing(error))).rejects.toBe(error);
       expect(await guard(1, write())).toEqual({ data: 'done' });
     });
 
-    test('a repetition that fails for sure does not free the first one', async () => {
+    test('a repetition that fails for sure does not free the first write', async () => {
       count++;
       await guard(0, write());
       const refused = new GatehouseError('upstream_rejected', 'taken');
@@ -291,7 +291,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
       expect(await guard(1, write())).toEqual({ data: 'done' });
     });
 
-    test('calls of one program do not hold each other, and hold those of others', async () => {
+    test('calls of one program do not hold each other, and hold those of other programs', async () => {
       count++;
       const program = (programId?: string) => write({ guard: { again: false, programId } });
       await guard(0, program('prg_1'));
@@ -300,7 +300,7 @@ describe.each(STORE_KINDS)('an equal write on %s', (kind) => {
       await expect(guard(1, program())).rejects.toMatchObject({ code: 'possible_duplicate' });
     });
 
-    test('the store shows neither the input nor the record', async () => {
+    test('the store of the duplicate guard shows neither the input nor the record', async () => {
       const call = message('a secret plan');
       const sent = await execute(call);
       const rows = await services[0].context.db.selectFrom('idempotency').selectAll().execute();

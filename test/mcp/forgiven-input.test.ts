@@ -145,7 +145,7 @@ describe('parameters with one meaning', () => {
       { label: 'lamp', count: 7 },
       [{ path: 'label', from: 'label', to: 'parameters.label' }],
     ],
-  ])('%s are read, and the answer says so', async (_, call, body, corrected) => {
+  ])('parameters %s are read, and the answer says so', async (_, call, body, corrected) => {
     const answer = await tool('execute_action_svc', {
       connectorId: 'shop',
       actionId: 'create_thing',
@@ -194,7 +194,7 @@ describe('names with one meaning', () => {
     ['in camel case', { connectorId: 'shop', actionId: 'getMe' }, ['actionId']],
     ['in one text', { actionId: 'shop.get_me' }, ['actionId']],
     ['in one text and a second time', { connectorId: 'shop', actionId: 'shop.get_me' }, ['actionId']],
-  ])('%s are found', async (_, call, paths) => {
+  ])('names %s are found', async (_, call, paths) => {
     const answer = await tool('execute_action_svc', call);
     expect(answer.at('result.structuredContent.data.id')).toBe(77);
     expect([corrections(answer) ?? null].flat().map((one) => valueAt(one, 'path') ?? null)).toEqual(paths);
@@ -252,7 +252,7 @@ describe('arguments without a certain meaning', () => {
     ['null for one that is required', { label: null }],
     ['two names of one parameter', { label: 'lamp', count: 1, Count: 2 }],
     ['text that holds a list where an object belongs', '[1]'],
-  ])('%s: rejected, and nothing is sent', async (_, parameters) => {
+  ])('an argument without a certain meaning is rejected, and nothing is sent: %s', async (_, parameters) => {
     const answer = await tool('execute_action_svc', {
       connectorId: 'shop',
       actionId: 'create_thing',

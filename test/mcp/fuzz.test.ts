@@ -83,7 +83,7 @@ const params = fc
 const method = fc.oneof(fc.constantFrom(...METHODS), fc.string({ maxLength: 20 }));
 
 describe('random requests', () => {
-  test('bare', async () => {
+  test('random requests without initialize get sound answers', async () => {
     await fc.assert(
       fc.asyncProperty(method, params, async (name, given) => {
         sound(await rpc(url, '', undefined, { raw: requestText(name, given) }));
@@ -146,7 +146,7 @@ describe('random requests', () => {
     expect(service.logged).toEqual([]);
   });
 
-  test('bodies that are not requests', async () => {
+  test('random bodies that are not requests get sound refusals', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.json({ maxDepth: 3 }), fc.string(), fc.string({ unit: 'binary' })),

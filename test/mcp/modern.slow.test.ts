@@ -356,7 +356,7 @@ describe('subscriptions/listen', () => {
     [{}, 'params.notifications must be an object.'],
     [{ notifications: { toolsListChanged: 1 } }, 'toolsListChanged must be true or false'],
     [{ notifications: { resourceSubscriptions: [1] } }, 'resourceSubscriptions must be a list'],
-  ])('%j is 400', async (params, words) => {
+  ])('subscriptions/listen with %j is 400', async (params, words) => {
     const answer = await modern(one.accessUrl, 'subscriptions/listen', params);
     expect([answer.status, answer.at('error.code')]).toEqual([400, -32602]);
     expect(answer.at('error.message')).toContain(words);

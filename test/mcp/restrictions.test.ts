@@ -171,7 +171,7 @@ describe('users', () => {
     ['empty allowlist', () => ({ mode: 'allowlist' as const, allowedIds: [] }), 403],
     ['blocklist with the user', () => ({ mode: 'blocklist' as const, blockedIds: [one.userId] }), 403],
     ['blocklist without the user', () => ({ mode: 'blocklist' as const, blockedIds: ['usr_other'] }), 200],
-  ])('%s', async (_, users, status) => {
+  ])('users are restricted by a list: %s', async (_, users, status) => {
     await restrict({ users: users() });
     const key = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId };
     for (const method of ['tools/list', 'resources/list', 'prompts/list', 'initialize']) {

@@ -82,7 +82,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(await search(accessUrl, { query: 'orders', connectorId: 'sandbox' })).not.toHaveProperty('next');
   });
 
-  test('numbers the hits of each step', async () => {
+  test('search_actions_svc numbers the hits of each step', async () => {
     const { accessUrl } = await shop(service);
     const query = 'find the unpaid invoices in Xero and post the total to #finance in Slack';
     expect(await search(accessUrl, { query, limit: 2 })).toMatchObject({
@@ -99,7 +99,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     ['Aufgabe in monday.com anlegen, und in ASANA', ['monday.com', 'Asana']],
     ['upload the file to azure   devops', ['Azure DevOps']],
     ['jira', ['Jira']],
-  ])('%j says that there is no connector for %j', async (query, apps) => {
+  ])('a search for %j says that there is no connector for %j', async (query, apps) => {
     const { accessUrl } = await shop(service);
     const advice = `This server has no actions of ${apps.join(', ')}. Ask the user before you use another app instead.`;
     expect(await search(accessUrl, { query })).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     ['unpaid invoices in QuickBooks', ['QuickBooks Online']],
     ['copy the Shopify orders into xero', ['Xero']],
     ['a meeting in the Google calendar', ['Google Calendar']],
-  ])('%j says that the server hides %j', async (query, apps) => {
+  ])('a search for %j says that the server hides %j', async (query, apps) => {
     const restrictions = { connectors: { allowedIds: ['shopify', 'google-drive'] } };
     const { accessUrl } = await shop(service, { restrictions });
     expect(await search(accessUrl, { query })).toMatchObject({ missingApps: apps });
@@ -123,7 +123,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     'write to ada@gmail.com, bob@zoho.com',
     'discard the Shopify draft order',
     'ouvre le tableau des congés',
-  ])('%j names no app that is missing', async (query) => {
+  ])('a search for %j names no app that is missing', async (query) => {
     const restrictions = { connectors: { allowedIds: ['shopify', 'google-drive'] } };
     const { accessUrl } = await shop(service, { restrictions });
     expect(await search(accessUrl, { query })).not.toHaveProperty('missingApps');
@@ -132,7 +132,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
   test.each([
     ['create a page in Confluence', 'create_page'],
     ['write a LinkedIn post', 'send_message'],
-  ])('%j finds %s, as without the name of the missing app', async (query, actionId) => {
+  ])('a search for %j finds %s, as without the name of the missing app', async (query, actionId) => {
     const { accessUrl } = await shop(service);
     expect(await search(accessUrl, { query })).toHaveProperty('actions.0.actionId', actionId);
   });

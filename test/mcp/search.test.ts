@@ -31,7 +31,7 @@ describe('a query', () => {
     ['slack mesage', 'slack.send_message'],
     ['gitlab pipelnie', 'gitlab.list_pipelines'],
     ['Zoom-Sitzung: meeting löschen delete', 'zoom.delete_meeting'],
-  ])('%j finds %s', async (query, action) => {
+  ])('the query %j finds %s', async (query, action) => {
     expect(await found(query)).toContain(action);
   });
 
@@ -43,7 +43,7 @@ describe('a query', () => {
     ['loeschen: Datei in Dropbox', 'dropbox.delete'],
     ['updte the pirce of a prodcut in shopify', 'shopify.update_product'],
     ['drop a line in #ops that the server is back', 'slack.send_message'],
-  ])('%j in other words finds %s', async (query, action) => {
+  ])('the query %j in other words finds %s', async (query, action) => {
     expect(await found(query)).toContain(action);
   });
 
@@ -100,14 +100,14 @@ describe('a query', () => {
   });
 
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
-    '%j has no search terms, and finds nothing',
+    'the query %j has no search terms, and finds nothing',
     async (query) => {
       expect(await found(query)).toEqual([]);
     },
   );
 
   test.each(['() OR NEAR(', 'customer*', '"customer" AND', 'c_customer', 'f0: customer'])(
-    '%j is read as words, without operators',
+    'the query %j is read as words, without operators',
     async (query) => {
       expect((await found(query)).length).toBeGreaterThan(0);
     },

@@ -120,15 +120,21 @@ describe('versions', () => {
     expect(VERSIONS[0]).toBe(LATEST_PROTOCOL_VERSION);
   });
 
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('%s is accepted', async (version) => {
-    const answer = await initialize(version);
-    expect(answer.at('result.protocolVersion')).toBe(version);
-    expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
-  });
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    'the version %s is accepted',
+    async (version) => {
+      const answer = await initialize(version);
+      expect(answer.at('result.protocolVersion')).toBe(version);
+      expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
+    },
+  );
 
-  test.each(['1999-01-01', '2026-07-28'])('%s is answered with the newest version', async (version) => {
-    expect((await initialize(version)).at('result.protocolVersion')).toBe('2025-11-25');
-  });
+  test.each(['1999-01-01', '2026-07-28'])(
+    'the version %s is answered with the newest version',
+    async (version) => {
+      expect((await initialize(version)).at('result.protocolVersion')).toBe('2025-11-25');
+    },
+  );
 
   test('batches are answered only in sessions of 2025-03-26 and earlier', async () => {
     const batch = JSON.stringify([

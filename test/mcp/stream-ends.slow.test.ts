@@ -255,12 +255,15 @@ describe('a stream ends with', () => {
     ],
   ];
 
-  test.each(cases)('%s, at about the time of the first rejection', async (_name, expected, prepare) => {
-    const { status, polls } = await lag(...(await prepare()));
-    expect(status).toBe(expected);
-    // A check may be under way at a rejection, and the connection ends after the next one.
-    expect(polls).toBeLessThanOrEqual(3);
-  });
+  test.each(cases)(
+    'a stream ends with %s, at about the time of the first rejection',
+    async (_name, expected, prepare) => {
+      const { status, polls } = await lag(...(await prepare()));
+      expect(status).toBe(expected);
+      // A check may be under way at a rejection, and the connection ends after the next one.
+      expect(polls).toBeLessThanOrEqual(3);
+    },
+  );
 });
 
 async function change(method: string, path: string, body?: unknown) {

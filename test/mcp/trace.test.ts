@@ -71,7 +71,7 @@ describe('a trace', () => {
     [{ tracestate: 'vendor=1' }],
     [{ baggage: 'ä=1' }],
     [{ traceparent: 7 }],
-  ])('%j does not, and the call is made', async (meta) => {
+  ])('a trace with %j is not passed on, and the call is made', async (meta) => {
     seen.length = 0;
     await modern(accessUrl, 'tools/call', call, { meta });
     expect(seen).toHaveLength(1);

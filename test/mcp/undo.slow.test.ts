@@ -146,7 +146,7 @@ describe.each(STORE_KINDS)('undo on %s', (kind) => {
     expect(await isThere(made)).toBe(true);
   });
 
-  test('the restrictions of now count', async () => {
+  test('the restrictions at the time of an undo apply to it', async () => {
     const made = await create();
     const restrict = (restrictions: object) =>
       first.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
@@ -249,17 +249,20 @@ describe.each(STORE_KINDS)('undo on %s', (kind) => {
     test.each([
       [true, 'done'],
       [false, refusal('unknown')],
-    ])('the same holds after the end of its process: %s', async (repeatable, expected) => {
-      const call = { undo: await stored(), repeatable, executionId: 'exe_1' };
-      const begun = Promise.withResolvers<void>();
-      void runUndo(first.context, call, () => {
-        begun.resolve();
-        return new Promise(() => {});
-      });
-      await begun.promise;
-      expect(await undoNext(call)).toEqual(refusal('running'));
-      clock.advance(LEASE_MS + SECOND);
-      expect(await undoNext(call)).toEqual(expected);
-    });
+    ])(
+      'an undo of a dead process runs again if repetition does no harm: %s',
+      async (repeatable, expected) => {
+        const call = { undo: await stored(), repeatable, executionId: 'exe_1' };
+        const begun = Promise.withResolvers<void>();
+        void runUndo(first.context, call, () => {
+          begun.resolve();
+          return new Promise(() => {});
+        });
+        await begun.promise;
+        expect(await undoNext(call)).toEqual(refusal('running'));
+        clock.advance(LEASE_MS + SECOND);
+        expect(await undoNext(call)).toEqual(expected);
+      },
+    );
   });
 });

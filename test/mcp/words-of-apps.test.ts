@@ -35,7 +35,7 @@ describe.each(STORE_KINDS)('an app that rejects a key with an instruction, over 
       .map((block) => String(valueAt(block, 'text')))
       .join('\n');
 
-  test('the error has the words in a marked block, every character visible', () => {
+  test('an error has the words of the app in a marked block, every character visible', () => {
     expect(ours(refused)).not.toContain('IGNORE');
     expect(ours(refused)).toContain('Ask the user to open the link');
     expect(valueAt(refused, 'content.1')).toMatchObject({ text: `{"said":"${WRITTEN_OUT}"}`, _meta: MARK });
@@ -43,7 +43,7 @@ describe.each(STORE_KINDS)('an app that rejects a key with an instruction, over 
     expect(valueAt(refused, 'structuredContent.error.details.message')).toBe(WRITTEN_OUT);
   });
 
-  test('the account stores the reason and the words separately', async () => {
+  test('an account stores the reason and the words of the app separately', async () => {
     const path = `/users/${shop.userId}/credentials/${shop.credentialId}`;
     const record = await shop.call('GET', path);
     expect(record.body).toMatchObject({
@@ -60,7 +60,7 @@ describe.each(STORE_KINDS)('an app that rejects a key with an instruction, over 
     expect(ours(listed)).toBe('');
   });
 
-  test('a later call repeats them only in the marked block', async () => {
+  test('a later call repeats the words of the app only in the marked block', async () => {
     const again = await call('shop_get_thing', { thingId: 'a' });
     expect(valueAt(again, 'structuredContent.error.code')).toBe('credential_invalid');
     expect(ours(again)).not.toContain('IGNORE');
@@ -68,7 +68,7 @@ describe.each(STORE_KINDS)('an app that rejects a key with an instruction, over 
     expect(valueAt(again, 'content.1')).toMatchObject({ text: `{"said":"${WRITTEN_OUT}"}`, _meta: MARK });
   });
 
-  test('a client that opens links gets them in no message of ours', async () => {
+  test('a client that opens links gets the words of the app in no message of ours', async () => {
     const opened = await rpc(url, 'initialize', {
       protocolVersion: '2025-11-25',
       capabilities: { elicitation: { url: {} } },

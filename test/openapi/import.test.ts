@@ -139,7 +139,7 @@ describe('an imported document of OpenAPI 3.0', () => {
     expect(app.seen.map(({ body }) => JSON.parse(body))).toEqual([{ name: 'Rex', owner: { name: 'Ada' } }]);
   });
 
-  test('a list as a body, a form, and a path parameter with a hyphen', async () => {
+  test('a list body, a form and a path parameter with a hyphen reach the app', async () => {
     await app.execute('replace_pets', { body: ['a', 'b'] });
     await app.execute('search_pets', { words: ['x y', 'z'] });
     await app.execute('get_pets_by_pet_id', { pet_id: 7 });

@@ -28,7 +28,7 @@ describe('each request of an imported document is valid by the document', () => 
   });
 
   test.each(DOCUMENTS.filter((document) => !document.includes('webhook')))(
-    '%s',
+    'each request of an imported document is valid by %s',
     async (document) => {
       const { definition } = importedFrom(document);
       const { server } = definition.variables;

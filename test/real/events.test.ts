@@ -160,7 +160,7 @@ describe('Medusa, polled', () => {
   );
 
   test(
-    'all three models are read there, and one record of each',
+    'the three models of Medusa are read, and one record of each',
     async () => {
       for (const scope of ['commerce/customers', 'commerce/orders', 'commerce/products']) {
         const list = await service.call('GET', `/2023-03/one/${scope}?connectionId=${connectionId}&limit=2`);
@@ -188,7 +188,7 @@ describe('Medusa, polled', () => {
   );
 
   test(
-    'a customer that is changed there arrives as an update',
+    'a customer that is changed in Medusa arrives as an update',
     async () => {
       const subscription = await subscribe(connectionId, 'commerce/customers', {
         events: ['created', 'updated'],
@@ -233,7 +233,7 @@ describe('Parse Server, by its own webhooks', () => {
   afterAll(() => parse?.[Symbol.asyncDispose]());
 
   test(
-    'a subscription registers a webhook for each trigger there',
+    'a subscription registers a webhook for each trigger of Parse Server',
     async () => {
       subscription = await subscribe(connectionId, 'commerce/orders', {
         events: ['created', 'updated', 'deleted'],
@@ -251,7 +251,7 @@ describe('Parse Server, by its own webhooks', () => {
   );
 
   test(
-    'an object that is made, changed and removed there arrives three times, signed',
+    'an object made, changed and removed in Parse Server arrives three times, signed',
     async () => {
       const objectId = await parse.create('Order', {
         number: 2,
@@ -377,7 +377,7 @@ describe('Parse Server, by its own webhooks', () => {
   );
 
   test(
-    'the end of the subscription removes the webhooks there',
+    'the end of the subscription removes the webhooks in Parse Server',
     async () => {
       const ended = await service.call('DELETE', `/webhooks/${subscription.id}`);
       expect(ended.status).toBe(200);

@@ -174,7 +174,7 @@ test('an unknown id is reported with the status of the third party', async () =>
   expect([told.isError, told.structuredContent.error?.code]).toEqual([true, 'upstream_rejected']);
 });
 
-test('a key that is revoked there must be replaced here', async () => {
+test('a key that is revoked in Medusa must be replaced', async () => {
   await medusa.revokeKey();
   const told = await callTool('medusa_list_customers', {});
   expect([told.isError, told.structuredContent.error?.code]).toEqual([true, 'credential_invalid']);

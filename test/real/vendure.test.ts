@@ -244,7 +244,7 @@ test('a customer who is created and changed in unified form arrives as two event
   ]);
 });
 
-test('a session that ended there is renewed without a person', async () => {
+test('a session that ended in Vendure is renewed without a person', async () => {
   const ended = await execute('request', {
     method: 'POST',
     path: '/admin-api',

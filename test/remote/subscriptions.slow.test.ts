@@ -393,7 +393,7 @@ describe.each(STORE_KINDS)('subscriptions to resources of remote servers over %s
     await until(() => subscribed(ada.token).length === 20);
   });
 
-  test('a stop of Gatehouse ends all', async () => {
+  test('a stop of Gatehouse ends all remote subscriptions', async () => {
     const own = await startService({ kind });
     const shared = service;
     try {

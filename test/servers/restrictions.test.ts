@@ -83,7 +83,7 @@ describe('effects', () => {
     expect(only('read').active).toBe(true);
   });
 
-  test('confirmed in one of both sets are confirmed', () => {
+  test('effects that one of both sets confirms are confirmed', () => {
     const decision = decide({ confirm: ['destructive'] }, { confirm: ['write'] });
     expect([decision.confirms('read'), decision.confirms('write')]).toEqual([
       undefined,

@@ -54,7 +54,7 @@ test('concurrent transactions resolve together, and each is then visible to othe
   expect(versions.size).toBeLessThan(10);
 });
 
-test('a failing transaction among them leaves nothing behind and fails alone', async () => {
+test('a failing transaction leaves nothing behind and fails alone', async () => {
   const writes = Array.from({ length: 30 }, (_, n) =>
     write(`n${String(n).padStart(2, '0')}`, () => {
       if (n % 3 === 0) throw new Error(`no ${n}`);

@@ -104,7 +104,7 @@ test('an expression that never ends delays a page once, not once for each record
   // Twenty waits of two seconds each would take longer.
 });
 
-test('deliveries have the fields too', async () => {
+test('deliveries have the mapped fields too', async () => {
   const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${second}`, {
     body: { scope, address: receiver.url },
   });
@@ -147,13 +147,13 @@ describe('refused is', () => {
     ['an expression that is none', { fields: { total: '$sum(' } }, 'fields.total'],
     ['a name that is none', { fields: { 'a b': 'id' } }, 'fields'],
     ['a model that is none', { scope: 'commerce/coupons', fields: {} }, 'scope'],
-  ])('%s', async (_, body, field) => {
+  ])('a mapping with %s is refused', async (_, body, field) => {
     const refused = await put(body);
     expect([refused.status, refused.text('code')]).toEqual([400, 'invalid_request']);
     expect(refused.text('details.faults.0.field')).toContain(field);
   });
 
-  test('an unknown connector or connection, or one of another environment', async () => {
+  test('a mapping of an unknown connector or connection is refused', async () => {
     expect((await put({ connectorId: 'nowhere', fields: {} })).text('code')).toBe('connector_not_found');
     expect((await put({ connectionId: 'cred_0', fields: {} })).text('code')).toBe('credential_not_found');
     const other = await put({ connectionId: first, fields: {} }, { bearer: service.productionKey });

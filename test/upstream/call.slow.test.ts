@@ -109,7 +109,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     );
   });
 
-  test.each([400, 401, 404, 500, 501])('status %i is final', async (status) => {
+  test.each([400, 401, 404, 500, 501])('an answer with status %i is final', async (status) => {
     upstream.handler = (_req, res) => json(res, status, {});
     await failure(send(call()));
     expect(upstream.count).toBe(1);

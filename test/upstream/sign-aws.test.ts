@@ -49,7 +49,7 @@ test.each([
     'request: GET /-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
     '07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f',
   ],
-])('%s of the test suite of AWS', async (_name, action, signature) => {
+])('the request %s of the test suite of AWS is signed right', async (_name, action, signature) => {
   const { headers, ...found } = await signed(action, SUITE);
   expect(found.signature).toBe(signature);
   expect(headers['authorization']).toContain(
@@ -73,7 +73,7 @@ test.each([
     'request: GET /\nfixed: {query: {max-keys: 2, prefix: J}}',
     '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
   ],
-])('%s of the documentation of S3', async (_name, action, signature) => {
+])('the request %s of the documentation of S3 is signed right', async (_name, action, signature) => {
   expect((await signed(action, S3)).signature).toBe(signature);
 });
 

@@ -120,7 +120,7 @@ describe('a definition is refused with each fault by its path', () => {
       },
       'definition.trigger.inputSchema.properties.list.items',
     ],
-  ])('%s', async (_, definition, field) => {
+  ])('a faulty definition is refused with the path of the fault: %s', async (_, definition, field) => {
     const answer = await define(definition);
     expect(answer.status).toBe(400);
     expect(answer.at('details.faults')).toContainEqual({ field, rule: expect.any(String) });

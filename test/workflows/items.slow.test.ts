@@ -50,7 +50,7 @@ const each = (to: number) =>
     { stepId: 'after', map: '$count(steps.each.data)' },
   ]);
 
-test(`${MANY} items in a for-each`, { timeout: 900_000 }, async () => {
+test(`a run ends with ${MANY} items in a for-each`, { timeout: 900_000 }, async () => {
   const before = performance.now();
   const memory = process.memoryUsage().rss;
   const run = await runOf(each(MANY));

@@ -51,7 +51,7 @@ describe('a pattern that RE2 rejects is reported by its path', () => {
       withInput({ properties: { x: { type: 'string', pattern: '^.{1,2000}$' } } }),
       'trigger.inputSchema.properties.x.pattern',
     ],
-  ])('%s', async (_, definition, path) => {
+  ])('a pattern that RE2 rejects is reported by its path: %s', async (_, definition, path) => {
     const refused = await define(definition);
     expect([refused.status, refused.text('code')]).toEqual([400, 'invalid_request']);
     expect(refused.at('details.faults')).toEqual([
@@ -63,7 +63,7 @@ describe('a pattern that RE2 rejects is reported by its path', () => {
     ['no regular expression', '[', 'must be a regular expression'],
     ['over 1,000 characters', 'a'.repeat(1001), 'must have at most 1000 characters'],
     ['too many alternatives', '(?:[ab]{900}|[bc]{900}|[cd]{900})', 'must be a simpler pattern'],
-  ])('%s', async (_, pattern, rule) => {
+  ])('a pattern that is no valid one is reported by its path: %s', async (_, pattern, rule) => {
     const refused = await define(withFields({ properties: { x: { type: 'string', pattern } } }));
     expect(refused.at('details.faults')).toEqual([
       { field: 'definition.configurableFields.properties.x.pattern', rule: expect.stringContaining(rule) },

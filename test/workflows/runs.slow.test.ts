@@ -212,7 +212,7 @@ describe('expressions have limits', () => {
     ['backtracks without end', '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)'],
     ['grows without end', '$pad("x", 200000000)'],
     ['makes a huge list', '[1..9999999]'],
-  ])('one that %s fails the run and nothing else', async (_, expression) => {
+  ])('an expression that %s fails the run and nothing else', async (_, expression) => {
     const { run } = await runOf(manual([{ stepId: 'bad', map: expression }]));
     expect(run.at('status')).toBe('failed');
     expect(run.at('error.code')).toBe('expression_failed');

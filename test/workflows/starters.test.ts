@@ -53,7 +53,7 @@ const order = { customerId: 'cus_1001', lines: [{ productId: 'prd_101', quantity
 
 const textOf = (value: Json, member: string): string => (isJsonObject(value) ? String(value[member]) : '');
 
-test('new order → message', async () => {
+test('the starter "new order → message" sends a message for a new order', async () => {
   const { workflowId } = await begin('new-order-message', { recipient: 'sales@example.com' });
   await sourceReady('commerce/orders');
   const placed = await service.act('create_order', order);
@@ -64,7 +64,7 @@ test('new order → message', async () => {
   ]);
 });
 
-test('new customer → contact', async () => {
+test('the starter "new customer → contact" adds a contact for a new customer', async () => {
   const { workflowId } = await begin('new-customer-contact');
   await sourceReady('commerce/customers');
   await service.act('create_customer', { name: 'Grace Hopper', email: 'grace@example.com' });
@@ -77,7 +77,7 @@ test('new customer → contact', async () => {
   });
 });
 
-test('unpaid order → ticket', async () => {
+test('the starter "unpaid order → ticket" opens a ticket for an unpaid order', async () => {
   const { workflowId } = await begin('unpaid-order-ticket', { patience: 'PT1S' });
   await sourceReady('commerce/orders');
   const placed = await service.act('create_order', order);
@@ -88,7 +88,7 @@ test('unpaid order → ticket', async () => {
   });
 });
 
-test('daily sales digest', async () => {
+test('the starter "daily sales digest" sends the sales of the days', async () => {
   const { workflowId, installed } = await begin('daily-sales-digest', {
     recipient: 'boss@example.com',
     days: 36_500,
@@ -100,7 +100,7 @@ test('daily sales digest', async () => {
   expect(run.at('steps.2.output.data.text')).toMatch(/^50 orders: .*\d EUR/);
 });
 
-test('low stock → message, and no message without low stock', async () => {
+test('the starter "low stock → message" sends no message without low stock', async () => {
   const { workflowId } = await begin('low-stock-message', {
     recipient: 'stock@example.com',
     threshold: 1000,

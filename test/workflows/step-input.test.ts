@@ -97,7 +97,7 @@ describe('a schema', () => {
       { a: { b: 'x' } },
       { a: [{ b: ['x'] }] },
     ],
-  ])('%s', (_, properties, input, expected) => {
+  ])('a schema %s', (_, properties, input, expected) => {
     const schema = { type: 'object', properties };
     expect(inputOfExpressions(schema, JSON.parse(JSON.stringify(input)))).toEqual(expected);
   });

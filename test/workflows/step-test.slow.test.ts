@@ -99,7 +99,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     expect(run.at('steps.0.output.data')).toBe('is [secret]');
   });
 
-  test('a condition counts, and a wait is computed without waiting', async () => {
+  test('the test of a step checks a condition and computes a wait without waiting', async () => {
     const definition = manual([
       { stepId: 'off', map: '1', when: 'trigger.input.on' },
       { stepId: 'pause', wait: 'P3D' },
@@ -130,7 +130,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
   test.each([
     ['continue', 'continue'],
     ['retries', { retry: 3 }],
-  ])('the first failure ends it, although the step names %s', async (_, onError) => {
+  ])('the test of a step ends at its first failure, although it names %s', async (_, onError) => {
     const definition = manual([
       { stepId: 'bad', ...fails(422), onError },
       { stepId: 'after', map: '1' },
@@ -169,7 +169,7 @@ describe.each(STORE_KINDS)('the test of a step, over %s', (kind) => {
     ['results without a step', { given: { products: { data: [] } } }, 'given'],
     ['a run without a step', { fromRunId: 'run_0000000000000000000000' }, 'fromRunId'],
     ['a result that is no object', { stepId: 'sum', given: { products: 1 } }, 'given.products'],
-  ])('%s is refused by field', async (_, body, field) => {
+  ])('the test of a step refuses %s by field', async (_, body, field) => {
     const answer = await tryStep(TWO, body);
     expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, field]);
   });

@@ -56,7 +56,7 @@ describe.each(STORE_KINDS)('registrations that expire, over %s', (kind) => {
     expect((await app.published(connectionId)).toSorted()).toEqual(['created o1', 'created o2']);
   });
 
-  test('another one replaces it where the app cannot renew it', async () => {
+  test('an expiring registration is replaced where the app cannot renew it', async () => {
     const { app, connectionId } = await listen('replacing');
     app.clock.advance(19 * HOUR);
     await app.look('jobs');
