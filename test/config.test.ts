@@ -88,7 +88,7 @@ test('networks are CIDRs or host and port', () => {
   ]);
 });
 
-test('by default deliveries retry nine times and apps are polled every minute', () => {
+test('deliveries retry nine times and apps are polled every minute by default', () => {
   const { retrySchedule, pollIntervalSeconds } = readConfig({});
   const hours = [2, 5, 10, 14, 20, 24].map((some) => some * HOUR);
   expect(retrySchedule).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...hours]);

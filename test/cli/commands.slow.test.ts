@@ -95,7 +95,7 @@ test.each([
   ],
   [['listen', '--secret', 'mine'], '--secret must be whsec_'],
   [['stdio', '--server', 'a', '--environment', 'x'], '--environment must be development or production'],
-])('%j is wrong usage: exit code 2', async (args, said) => {
+])('the command line %j is wrong usage with exit code 2', async (args, said) => {
   using home = tempHome();
   const { code, out, err } = await runCli(args, cliEnv(home.path));
   expect([code, out]).toEqual([2, '']);
@@ -144,7 +144,7 @@ test('migrate prints each migration once', async () => {
 });
 
 test.each([[['keys', 'rotate', 'production']], [['keys', 'list']], [['listen']]])(
-  '%j before the first start creates nothing, and says what to do',
+  'the command %j before the first start creates nothing and says what to do',
   async (args) => {
     using home = tempHome();
     const place = join(home.path, 'mistyped');

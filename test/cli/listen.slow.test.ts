@@ -66,7 +66,7 @@ test('a program on this machine is called directly and not through the egress pr
   expect(await listener.stop()).toBe(0);
 });
 
-test('Ctrl-C ends it during a forward, and no unfinished forward is printed', async () => {
+test('Ctrl-C ends listen during a forward, and no unfinished forward is printed', async () => {
   using home = tempHome();
   await using service = await startListened(home.path);
   await using receiver = await startReceiver();

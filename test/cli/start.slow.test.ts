@@ -121,7 +121,7 @@ test('preset keys work from the start, are not written, and make no demonstratio
   expect(existsSync(join(home.path, 'first-keys'))).toBe(false);
 });
 
-test('with NODE_ENV=production a start makes neither sandbox nor demonstration', async () => {
+test('a start with NODE_ENV=production makes neither sandbox nor demonstration', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path, { NODE_ENV: 'production' }));
   await until(() => existsSync(join(home.path, 'first-keys')));

@@ -179,7 +179,7 @@ describe('webhooks', () => {
     ],
     ['an old request', 'too_old', () => ({ now: Date.now() + HOUR })],
     ['a request of the future', 'too_new', () => ({ now: Date.now() - HOUR })],
-  ])('%s is refused as %s', async (_name, code, change) => {
+  ])('a webhook request is refused for %s as %s', async (_name, code, change) => {
     const { now = Date.now(), ...changed } = change(delivery);
     await expect(verifyWebhook({ ...delivery, ...changed }, { secret, now })).rejects.toMatchObject({ code });
   });

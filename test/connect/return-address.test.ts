@@ -21,7 +21,7 @@ test.each([
   ['GET', 503, { 'sec-purpose': 'prefetch;prerender' }],
   ['GET', 503, { purpose: 'prefetch' }],
   ['GET', 503, { 'x-moz': 'prefetch' }],
-])('%s that loads the address ahead is %i and has no effect %j', async (method, status, headers) => {
+])('a %s that loads the callback ahead is %i and has no effect %j', async (method, status, headers) => {
   const { browser, state } = await all.begin();
   const address = addressOf(state);
   const cookie = browser.cookies(address);
@@ -54,7 +54,7 @@ test('a reload after a refusal shows the refusal', async () => {
   expect(session.body).toMatchObject({ status: 'failed', result: { error: 'access_denied' } });
 });
 
-test('returns to the callback at the same time connect once and show one result', async () => {
+test('concurrent returns to the callback connect once and show one result', async () => {
   const { browser, state } = await all.begin();
   const ends = await Promise.all([1, 2, 3].map(() => all.back(browser, { code: 'c1', state })));
   expect(new Set(ends.map((end) => end.href)).size).toBe(1);

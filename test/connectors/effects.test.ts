@@ -42,7 +42,7 @@ test.each([
   ['google-calendar', 'update_event', { eventId: 'e', status: 'cancelled' }],
   ['bigcommerce', 'update_order', { orderId: 1, status_id: 5 }],
   ['zoom', 'update_registrant_status', { meetingId: '1', action: 'cancel', registrants: [] }],
-])('%s.%s with %j is destructive', (connectorId, actionId, input) => {
+])('a call of %s.%s with %j is destructive', (connectorId, actionId, input) => {
   const action = catalog.action('development', connectorId, actionId);
   expect(action && effectOfCall(action, input)).toBe('destructive');
 });
@@ -52,7 +52,7 @@ test.each([
   ['xero', 'update_invoice', { invoiceId: 'INV-1', Status: 'AUTHORISED' }],
   ['notion', 'update_page', { pageId: 'p', in_trash: false }],
   ['microsoft-outlook', 'move_message', { messageId: 'm', destinationId: 'archive' }],
-])('%s.%s with %j is a write', (connectorId, actionId, input) => {
+])('a call of %s.%s with %j is a write', (connectorId, actionId, input) => {
   const action = catalog.action('development', connectorId, actionId);
   expect(action && effectOfCall(action, input)).toBe('write');
 });

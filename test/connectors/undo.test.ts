@@ -97,7 +97,7 @@ test.each([
   ["'{result.id}'", "'{value.id}'", '"value" is none of input, result'],
   ["'{result.id}'", "'{input.id}'", '{input.id} names no parameter of this action'],
   ['request: POST /tickets', 'request: GET /new', 'is for actions that change something'],
-])('%s changed to %s is a fault', async (before, after, fault) => {
+])('an inverse with %s changed to %s is a fault', async (before, after, fault) => {
   expect((await faultsOf(FILE.replace(before, after))).join('\n')).toContain(fault);
 });
 

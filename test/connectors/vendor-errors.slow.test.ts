@@ -95,7 +95,7 @@ describe('the answer of a vendor', () => {
       `${one.connector} ${one.status} ${JSON.stringify(one.body).slice(0, 60)}`,
       one,
     ]),
-  )('%s means what its source says', async (_name, one) => {
+  )('the error answer %s means what its source says', async (_name, one) => {
     const found = await meaningOf(one);
     // A missing right is a refusal. The rule may name the reason, and the code is the same.
     const wanted = one.means === 'upstream_rejected' ? ['upstream_rejected', 'permission'] : [one.means];

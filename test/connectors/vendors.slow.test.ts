@@ -32,7 +32,7 @@ const extracts = readdirSync(VENDORS)
   ]);
 
 describe('a connector next to the document of its vendor', () => {
-  test.each(extracts)('%s differs only as the ledger accepts', (id, facts) => {
+  test.each(extracts)('the connector %s differs from its vendor only as the ledger accepts', (id, facts) => {
     expect(judged(id, differencesOf(read(id), facts))).toEqual({ open: [], stale: [] });
   });
 

@@ -166,7 +166,7 @@ describe('the consent page', () => {
       { scope: 'one two', context: 'stores/abc123' },
       false,
     ],
-  ])('%s %j is %s with %j', async (id, values, address, params, pkce) => {
+  ])('the consent page of %s with %j is %s with %j', async (id, values, address, params, pkce) => {
     const url = new URL(await authorizationUrl(grantOf(id, values)));
     expect(url.origin + url.pathname).toBe(address);
     const query = Object.fromEntries(url.searchParams);

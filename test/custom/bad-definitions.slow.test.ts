@@ -60,7 +60,7 @@ test.each<[string, string, string, number | undefined]>([
     14,
   ],
   ['an expression that is none', `${GOOD}    response: {map: '{{'}\n`, 'actions.list_notes.response.map', 13],
-])('%s is refused by field and line', async (_, text, field, line) => {
+])('a definition with %s is refused by field and line', async (_, text, field, line) => {
   const answer = await add(text);
   expect([answer.status, answer.at('code')]).toEqual([400, 'invalid_request']);
   const path = field === '' ? 'definition' : `definition.${field}`;
@@ -82,7 +82,7 @@ test.each<[string, unknown, string]>([
   ],
   ['a billion laughs', laughs(), 'definition'],
   ['a tag of code', 'id: !!js/function "x"', 'definition.name'],
-])('%s is refused', async (_, definition, field) => {
+])('%s instead of a good definition is refused', async (_, definition, field) => {
   const answer = await add(definition);
   expect([answer.status, answer.at('code')]).toEqual([400, 'invalid_request']);
   expect(JSON.stringify(answer.at('details.faults'))).toContain(`"${field}"`);

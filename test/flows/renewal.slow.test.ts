@@ -35,7 +35,7 @@ describe('at the sandbox', () => {
     expect((await bench.credentialOf(back)).at('state')).toBe('active');
   });
 
-  test('deleting the credential revokes its tokens there', async () => {
+  test('deleting the credential revokes its tokens at the sandbox', async () => {
     const { back } = await bench.connect('sandbox');
     const { accessToken = '' } = await bench.valuesOf(back);
     expect(await bench.meAtSandbox(accessToken)).toBe(200);

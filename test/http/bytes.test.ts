@@ -156,17 +156,23 @@ describe.each(['number', 'text'])('an integer beyond 2^53 of a caller as a %s', 
     ['where a text is taken as well', `{"either":${given}}`, `{"either":${given}}`],
   ];
 
-  test.each(bodies)('%s reaches the app exactly over REST', async (_, input, expected) => {
-    expect((await run('write_it', `{"input":${input}}`)).status).toBe(200);
-    expect(sent.body).toBe(expected);
-  });
+  test.each(bodies)(
+    'an integer beyond 2^53 %s reaches the app exactly over REST',
+    async (_, input, expected) => {
+      expect((await run('write_it', `{"input":${input}}`)).status).toBe(200);
+      expect(sent.body).toBe(expected);
+    },
+  );
 
-  test.each(bodies)('%s reaches the app exactly over MCP', async (_, input, expected) => {
-    const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bytes_write_it","arguments":${input}}}`;
-    const called = await rpc(url, 'tools/call', undefined, { raw });
-    expect(called.at('result.isError') ?? false).toBe(false);
-    expect(sent.body).toBe(expected);
-  });
+  test.each(bodies)(
+    'an integer beyond 2^53 %s reaches the app exactly over MCP',
+    async (_, input, expected) => {
+      const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"bytes_write_it","arguments":${input}}}`;
+      const called = await rpc(url, 'tools/call', undefined, { raw });
+      expect(called.at('result.isError') ?? false).toBe(false);
+      expect(sent.body).toBe(expected);
+    },
+  );
 
   test('an integer beyond 2^53 reaches the app where execute_action_svc takes any value', async () => {
     const parameters = `{"anything":{"id":${given},"list":[${given}]},"either":${given}}`;

@@ -100,7 +100,7 @@ test('files of pages may be cached for ever under their version only', async () 
 });
 
 test.each(['/docs/nothing', '/docs/..%2f..%2fpackage.json', '/docs/assets/x/none.js'])(
-  '%s is a page that says that there is none',
+  'a request of %s gets a page that says that there is none',
   async (path) => {
     const { status, headers, body } = await get(path);
     expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);

@@ -14,7 +14,7 @@ const api = { 'x-api-version': '2025-09' };
 
 describe('HEAD', () => {
   test.each(['/health', '/ready', '/openapi.json', '/api/servers', '/sdk.js'])(
-    '%s answers like GET, without a body',
+    'HEAD of %s answers like GET, without a body',
     async (path) => {
       const headers = { authorization: `Bearer ${service.developmentKey}` };
       const get = await fetch(service.url + path, { headers });

@@ -222,7 +222,7 @@ describe('a token of a trusted issuer', () => {
       'of ten years that begins in ten years',
       () => sign({ iat: seconds() + 315_360_000, exp: seconds() + 315_363_600 }),
     ],
-  ])('%s is refused', async (_, make) => {
+  ])('a foreign token %s is refused', async (_, make) => {
     const answer = await list(await make());
     expect([answer.status, answer.text('code')]).toEqual([401, 'unauthorized']);
   });

@@ -168,7 +168,7 @@ describe('numbers beyond 2^53', () => {
     ['9.007199254740993e15', '9007199254740993'],
     ['1.5e300', 1.5e300],
     ['1e-400', 0],
-  ])('%s is %j', (text, expected) => {
+  ])('the number %s is read as %j', (text, expected) => {
     expect(parseJson(text)).toBe(expected);
     expect(parseJson(` \ufeff${text}`.trimStart())).toBe(expected);
   });

@@ -14,7 +14,7 @@ test.each([
   [-5, 'USD', '-0.05'],
   [-1250, 'JPY', '-1250'],
   [9007199254740991, 'USD', '90071992547409.91'],
-])('%d of %s are %s', (amount, currency, text) => {
+])('an amount of %d minor units of %s is %s', (amount, currency, text) => {
   expect(fromMinorUnits(amount, currency)).toBe(text);
 });
 

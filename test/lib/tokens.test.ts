@@ -11,6 +11,6 @@ test.each([
   ],
   ['createPullRequest update_product_variant 2026-03-01T12:00:00Z', 20],
   ['', 0],
-])('%j has about as many tokens as a tokenizer counts', (text, tokens) => {
+])('the text %j has about as many tokens as a tokenizer counts', (text, tokens) => {
   expect(Math.abs(estimateTokens(text) - tokens)).toBeLessThanOrEqual(Math.ceil(tokens * 0.1));
 });

@@ -9,7 +9,7 @@ test.each([
   ['Café, l’été; don’t', ['cafe', 'lete', 'dont']],
   ['v2Beta', ['v2', 'beta']],
   ['  ?! ', []],
-])('%j has the words %j', (text, words) => {
+])('the text %j has the words %j', (text, words) => {
   expect(wordsOf(text)).toEqual(words);
 });
 
@@ -45,7 +45,7 @@ test.each([
   ['mail', 'email', true],
   ['male', 'email', false],
   ['abc', 'xyz', false],
-])('%s is nearly %s: %s', (a, b, nearly) => {
+])('the word %s is nearly %s: %s', (a, b, nearly) => {
   expect(isNearly(a, b)).toBe(nearly);
   expect(isNearly(b, a)).toBe(nearly);
 });

@@ -141,7 +141,7 @@ describe('a body', () => {
   });
 
   test.each(['server/discover', 'subscriptions/listen'])(
-    '%s of another MCP version is unknown',
+    'the method %s is unknown in another MCP version',
     async (method) => {
       const headers = { 'mcp-protocol-version': '2025-11-25' };
       const answer = await rpc(one.accessUrl, method, {}, { headers });

@@ -402,7 +402,7 @@ describe('a faulty file is rejected with its faults', () => {
       '{means: permission}',
       /needs a condition/,
     ],
-  ])('%s as %s', async (from, to, fault) => {
+  ])('a connector file with %s as %s is rejected with its fault', async (from, to, fault) => {
     expect(await faultsOf(from, to)).toMatch(fault);
   });
 });

@@ -223,7 +223,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     leave.abort();
   });
 
-  test('without listeners nothing is checked, and quiet listeners share one check', async () => {
+  test('a process without listeners checks nothing, and quiet listeners share one check', async () => {
     // Listeners of earlier tests may still be leaving.
     await expect.poll(() => readInIntervals(here)).toEqual([]);
     const one = await newShop();

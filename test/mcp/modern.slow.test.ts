@@ -83,7 +83,7 @@ describe('requests', () => {
   });
 
   test.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'unknown/method'])(
-    '%s is 404 and -32601',
+    'the method %s is 404 and -32601 in MCP 2026-07-28',
     async (method) => {
       const answer = await modern(one.accessUrl, method);
       expect([answer.status, answer.at('error.code'), answer.at('id')]).toEqual([404, -32601, 'q1']);
@@ -102,7 +102,7 @@ describe('the metadata of a request', () => {
       -32602,
     ],
     ['a level of logs that is none', modernParams({}, { meta: { [`${META}logLevel`]: 'loud' } }), -32602],
-  ])('%s is 400', async (_what, params, code) => {
+  ])('a request of MCP 2026-07-28 with %s is 400', async (_what, params, code) => {
     const answer = await rpc(one.accessUrl, 'tools/list', params, {
       headers: modernHeaders('tools/list', {}),
     });

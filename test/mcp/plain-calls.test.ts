@@ -24,7 +24,7 @@ describe('a tools/call', () => {
     ['without a name', { arguments: {} }],
     ['whose arguments are a list', { name: 'list_connectors_svc', arguments: [] }],
     ['with a progress token', { name: 'list_connectors_svc', _meta: { progressToken: 'p' } }],
-  ])('%s answers the same with unknown members of _meta', async (_, params) => {
+  ])('a tools/call %s is answered the same with unknown members of _meta', async (_, params) => {
     const meta = '_meta' in params ? params['_meta'] : {};
     const plain = await rpc(one.accessUrl, 'tools/call', params, { id: 'q' });
     const checked = await rpc(

@@ -70,7 +70,7 @@ describe('a 401', () => {
     ['with a wrong key', { authorization: 'Bearer gh_dev_wrong' }],
     ['with a forged JWT', { authorization: 'Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.AAAA' }],
     ['with a wrong access token', { authorization: `Bearer gh_mcp_${'a'.repeat(43)}` }],
-  ])('%s on the API-key URL tells where the metadata is', async (_, headers) => {
+  ])('a 401 %s on the API-key URL says where the metadata is', async (_, headers) => {
     const refused = await rpc(one.url, 'tools/list', {}, { headers });
     expect(refused.status).toBe(401);
     expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer /);

@@ -28,7 +28,7 @@ afterAll(() => service.stop());
 describe.each(['from the store', 'over the bridge'])('%s', (way) => {
   const start = () => talk(way);
 
-  test('MCP 2026-07-28: discovery, lists and calls', async () => {
+  test('discovery, lists and calls of MCP 2026-07-28 work over stdio', async () => {
     await using line = start();
     const found = await line.ask('server/discover', modernParams({}));
     expect(valueAt(found, 'result.resultType')).toBe('complete');
@@ -56,7 +56,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     expect(valueAt(refused, 'error.code')).toBe(-32602);
   });
 
-  test('MCP 2026-07-28: a call that takes long becomes a task', async () => {
+  test('a call over stdio that takes long becomes a task in MCP 2026-07-28', async () => {
     await using line = start();
     const ask = (method: string, params: JsonObject) =>
       line.ask(method, modernParams(params, { capabilities: TAKES_TASKS }));
@@ -68,7 +68,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
       .toBe('completed');
   });
 
-  test('MCP 2026-07-28: a subscription reports changes until it is cancelled', async () => {
+  test('a subscription over stdio reports changes until it is cancelled', async () => {
     await using line = start();
     const streams: ServerResponse[] = [];
     service.app.server.on('request', ({ headers }: IncomingMessage, res: ServerResponse) => {
@@ -142,14 +142,14 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     expect(valueAt(answer, 'error')).toMatchObject({ code: -32600, data: { code: 'invalid_request' } });
   });
 
-  test('a line that is not JSON gets a parse error', async () => {
+  test('a line over stdio that is not JSON gets a parse error', async () => {
     await using line = start();
     line.write('{nothing');
     const answer = await line.next((message) => valueAt(message, 'error.code') === -32700);
     expect(valueAt(answer, 'id')).toBe(null);
   });
 
-  test('the last line needs no line break', async () => {
+  test('the last line over stdio needs no line break', async () => {
     const line = start();
     line.write('{"jsonrpc":"2.0","id":"last","method":"ping"}', '');
     await line[Symbol.asyncDispose]();

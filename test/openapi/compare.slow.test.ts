@@ -408,7 +408,7 @@ describe('parts that cannot be compared are named', () => {
   });
 });
 
-test('without --json the differences and what was compared are printed', async () => {
+test('a comparison without --json prints the differences and what was compared', async () => {
   const done = await runCli(written(replaced('POST /tickets', 'POST /ticket'), DOCUMENT), cliEnv(scratch));
   expect(done.code).toBe(1);
   expect(done.err).toMatch(

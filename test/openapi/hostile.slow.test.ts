@@ -54,7 +54,7 @@ describe('a text that is no OpenAPI document', () => {
     ['a version of another type', '{"openapi": [3]}', 'openapi: must be an OpenAPI document'],
     ['no path', '{"openapi": "3.1.0", "webhooks": {}}', '#/paths: holds no operation'],
     ['paths that are a list', '{"openapi": "3.1.0", "paths": []}', '#/paths: must be an object'],
-  ])('%s is refused with its place', (_, text, message) => {
+  ])('%s instead of an OpenAPI document is refused with its place', (_, text, message) => {
     expect(refusalOf(text)).toContain(message);
   });
 

@@ -342,7 +342,7 @@ test.each<[string, object, object, string]>([
   ['no value that fits', { type: 'integer', enum: ['a'] }, { type: 'integer' }, 'so it is not checked: "a"'],
   ['bounds', { type: 'integer', minimum: 3, maximum: 1 }, { type: 'integer' }, 'exclude each other'],
   ['rules of another value', { enum: ['ab'], type: 'string', maxLength: 1 }, { enum: ['ab'] }, 'other rules'],
-])('a schema that no value fits is mended, and the report has it: %s', (_, schema, fixed, what) => {
+])('a schema that no value fits is fixed, and the report has it: %s', (_, schema, fixed, what) => {
   const parameter = { name: 'q', in: 'query', schema };
   const { definition, report } = imported(
     documentWith({ '/x': { get: operation({ parameters: [parameter] }) } }),

@@ -111,7 +111,7 @@ test('a connector that was not imported is not replaced', async () => {
 test.each([
   [['--overwrite'], '--overwrite goes with --into'],
   [['--into', 'x', '--environment', 'production'], '--into writes a file'],
-])('%j is wrong usage', async (flags, message) => {
+])('an import with %j is wrong usage', async (flags, message) => {
   const done = await runCli(['connectors', 'import', 'x.json', ...flags], local());
   expect([done.code, done.err]).toEqual([2, expect.stringContaining(message)]);
 });

@@ -20,7 +20,7 @@ test.each([
   ['soon', undefined],
   ['', undefined],
   [undefined, undefined],
-])('a receiver that says Retry-After: %s is waited for %s ms, wherever this machine is', (text, waitMs) => {
+])('a Retry-After of %s means a wait of %s ms, wherever this machine is', (text, waitMs) => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   for (const zone of ['UTC', 'America/New_York', 'Asia/Tokyo']) {
     vi.stubEnv('TZ', zone);

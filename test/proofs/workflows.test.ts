@@ -119,7 +119,7 @@ test.each<[StoreKind, number]>([
   ['sqlite', kills.sqlite],
   ['postgres', kills.postgres],
 ])(
-  'on %s, %i kills in the middle of runs: each ends, and no finished step runs twice',
+  'workflow runs on %s end after %i kills, and no finished step runs twice',
   { timeout: 3_600_000 },
   async (kind, count) => {
     const world = await openWorld(kind);

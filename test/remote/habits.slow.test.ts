@@ -322,7 +322,7 @@ describe('the results of a tool', () => {
       { content: [{ text: 'a​b' }] },
     ],
   ];
-  test.each(results)('%s reach a client', async (_what, result, expected) => {
+  test.each(results)('results of a remote tool %s reach a client', async (_what, result, expected) => {
     remote.habit = ofCalls(({ id, res }) => {
       json(res, { jsonrpc: '2.0', id: idOf(id), result: { ...result } });
       return true;

@@ -162,7 +162,7 @@ test('the client id is the address of the document that the operator hosts', asy
   }
 });
 
-test('users of a server that moved to another OAuth server connect again there', async () => {
+test('users of a server that moved to another OAuth server connect again', async () => {
   const bob = (await service.call('POST', '/users', { body: { username: 'bob' } })).text('userId');
   /** The issuers of the tokens that the server got. */
   const got: string[] = [];

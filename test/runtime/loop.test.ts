@@ -27,7 +27,7 @@ function openLoop({ drainMs }: { drainMs?: number } = {}) {
 /** Lets all promises that are resolved by now go on. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('wakes during a turn cause one more turn', async () => {
+test('calls of wake during a turn cause one more turn', async () => {
   const { loop, turns, works } = openLoop();
   loop.wake();
   loop.wake();

@@ -260,7 +260,7 @@ test.each([
   ['redirect_uri', 'javascript:alert(1)//127.0.0.1/oauth/callback/sandbox'],
   ['redirect_uri', ''],
   ['client_id', 'else'],
-])('a request whose %s is "%s" is answered here, and nobody is sent anywhere', async (name, value) => {
+])('a request whose %s is "%s" is answered here, without a redirect', async (name, value) => {
   const { page } = await ask({ [name]: value });
   expect([page.status, page.url.startsWith(origin)]).toEqual([400, true]);
   expect(page.html).toContain('role="alert"');

@@ -13,7 +13,7 @@ import { openApp, type TestedApp } from './app.ts';
 /* Sources whose connection switches to another account. */
 
 test.each(STORE_KINDS)(
-  'a registration that runs during an account switch is repeated there, on %s',
+  'a registration during an account switch is repeated for the new account, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
@@ -127,7 +127,7 @@ test('a source is not polled after an account switch until its keys are pruned',
   expect(app.calls).toContain('GET /orders');
 });
 
-test.each(STORE_KINDS)('without an account id, another address is another account, on %s', async (kind) => {
+test.each(STORE_KINDS)('an account without an id is another one at another address, on %s', async (kind) => {
   await using app = await openApp(kind);
   await using other = await openApp();
   const connectionId = await app.connect('nameless');
@@ -143,7 +143,7 @@ test.each(STORE_KINDS)('without an account id, another address is another accoun
   expect((await app.published(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
 });
 
-test('without an account id, another key for the same address is the same account', async () => {
+test('an account without an id is the same one with another key', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('nameless');
   await app.subscribe(connectionId);
@@ -154,7 +154,7 @@ test('without an account id, another key for the same address is the same accoun
   expect(await app.source(connectionId)).toEqual(before);
 });
 
-test('an account with the same id at another address is registered again there', async () => {
+test('an account with the same id at another address is registered at that address', async () => {
   await using app = await openApp();
   await using other = await openApp();
   const connectionId = await app.connect('numbered');

@@ -77,7 +77,7 @@ test.each([
     ],
   ),
   [{ address: 'http://127.0.0.1:9/', headers: { 'x-a': 'b\r\nc: d' } }, 'headers.x-a'],
-])('%j is refused at %s', async (body, field) => {
+])('a subscription with %j is refused at %s', async (body, field) => {
   const answer = await create(body);
   expect(answer.status).toBe(400);
   expect(answer.at('details.faults.0.field')).toBe(field);

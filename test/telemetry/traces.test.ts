@@ -232,7 +232,7 @@ describe.each(STORE_KINDS)('traces on %s', (kind) => {
   });
 });
 
-test('without a sampled span the trace of the client reaches the app unchanged', async () => {
+test('a trace of the client without a sampled span reaches the app unchanged', async () => {
   await using collector = await startCollector();
   await using service = await start(collector, { OTEL_TRACES_SAMPLER: 'always_off' });
   const meta = { traceparent: TRACEPARENT };

@@ -123,7 +123,7 @@ test.each([
   '2026-03-01 05:00:00 -0500',
   '2026-03-01 12:00:00+02',
   'Sun, 01 Mar 2026 10:00:00 GMT',
-])('%s is the same moment in every time zone of this machine', (text) => {
+])('the time "%s" is the same moment in every time zone of this machine', (text) => {
   for (const zone of ['Europe/Berlin', 'America/New_York', 'UTC']) {
     vi.stubEnv('TZ', zone);
     expect([zone, parseTime(text, 'iso')]).toEqual([zone, Date.parse('2026-03-01T10:00:00Z')]);

@@ -103,7 +103,7 @@ describe("an app's own scope", () => {
     ['sourced/call.ended', 400, 'reports its records by webhooks only'],
     ['sourced/order.lost', 400, 'Its scopes: commerce/orders, sourced/order.placed'],
     ['Sourced/order', 404, 'is no scope'],
-  ])('%s has no list, and the answer says why', async (scope, status, words) => {
+  ])('the scope %s has no list, and the answer says why', async (scope, status, words) => {
     const connectionId = await app.connect('sourced');
     const answer = await get(`${scope}?connectionId=${connectionId}`);
     expect([answer.status, answer.text('error')]).toEqual([status, expect.stringContaining(words)]);

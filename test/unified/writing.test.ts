@@ -136,7 +136,7 @@ test.each([
   ['a required member that is null', { lastName: null }, 'lastName'],
   ['an empty record', {}, ''],
   ['a list that the connector cannot empty', { lastName: 'L', addresses: [] }, 'addresses'],
-])('%s is refused, and the app is not called', async (_name, body, field) => {
+])('a write with %s is refused, and the app is not called', async (_name, body, field) => {
   const answer = await create(body);
   expect([answer.status, answer.text('code')]).toEqual([400, 'invalid_request']);
   expect(answer.at('details.faults.0.field')).toBe(field);

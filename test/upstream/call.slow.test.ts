@@ -62,7 +62,7 @@ describe('a call', () => {
     ['PATCH /a', '', 1],
     ['POST /a', '\nidempotent: true', 3],
     ['GET /a', '\nidempotent: false', 1],
-  ])('%s%s that gets a 503 is sent %i times at most', async (request, more, times) => {
+  ])('a call of %s%s that gets a 503 is sent %i times at most', async (request, more, times) => {
     upstream.handler = (_req, res) => json(res, 503, {});
     await failure(send(call({ action: `request: ${request}${more}` })));
     expect(upstream.count).toBe(times);
@@ -218,7 +218,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     test.each([
       ['without a result', 'event: progress\ndata: {"progress": 1}\n\n'],
       ['that are no JSON', `event: result\ndata: {${CANARY}\n\n`],
-    ])('%s is a failure of the third party', async (_what, text) => {
+    ])('a stream of events %s is a failure of the third party', async (_what, text) => {
       stream(text);
       expect((await failure(send(call(events)))).code).toBe('upstream_failed');
     });

@@ -10,7 +10,7 @@ describe('a regular expression of a mapping', () => {
     ['$match(x, /^a/).match', 'aaa'],
     ['$match(x, /é+/).index', 'aéé€é'],
     ['$match(x, /^b$/m).index', 'a\nb\nc'],
-  ])('%s has the same result as in V8', async (expression, x) => {
+  ])('the expression %s has the same result as in V8', async (expression, x) => {
     const { default: jsonata } = await import('jsonata');
     const wanted: unknown = await jsonata(expression).evaluate({ x });
     expect(await mapValue(expression, { x })).toEqual(JSON.parse(JSON.stringify(wanted)));

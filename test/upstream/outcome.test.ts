@@ -12,7 +12,7 @@ test.each<[ErrorCode, string | undefined]>([
   ['upstream_failed', 'cancelled'],
   ['upstream_too_large', undefined],
   ['internal', undefined],
-])('%s with the reason %s leaves the effect unknown', (code, reason) => {
+])('a failure %s with the reason %s leaves the effect unknown', (code, reason) => {
   expect([isOutcomeUnknown(failure(code, reason)), hadNoEffect(failure(code, reason))]).toEqual([
     true,
     false,
@@ -27,7 +27,7 @@ test.each<[ErrorCode, string | undefined]>([
   ['upstream_rejected', 'permission'],
   ['upstream_rate_limited', undefined],
   ['unavailable', undefined],
-])('%s with the reason %s had no effect', (code, reason) => {
+])('a failure %s with the reason %s had no effect', (code, reason) => {
   expect([isOutcomeUnknown(failure(code, reason)), hadNoEffect(failure(code, reason))]).toEqual([
     false,
     true,

@@ -133,7 +133,7 @@ describe('a parameter', () => {
     ['{type: string, as: "$filter"}', 'a&b=c', '%24filter=a%26b%3Dc'],
     ['{type: string, quote: single}', "a' or '1'='1\\", `x=%27a%5C%27+or+%5C%271%5C%27%3D%5C%271%5C%5C%27`],
     ['{type: array, items: {}, style: comma, quote: double}', ['a"', 'b'], 'x=%22a%5C%22%22%2C%22b%22'],
-  ])('%s is written in its style', async (schema, value, query) => {
+  ])('a parameter %s is written in its style', async (schema, value, query) => {
     const { url } = await build(
       { action: `request: GET /a\nescape: backslash\nquery:\n  x: ${schema}` },
       { input: { x: value } },

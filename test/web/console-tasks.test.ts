@@ -179,7 +179,7 @@ describe.skipIf(!HAS_BROWSER)('the tasks of an operator', () => {
     expect(TASKS.map(({ steps }) => steps.length)).toEqual(TASKS.map(({ clicks }) => clicks));
   });
 
-  test.each(TASKS)('$question', async ({ question, steps }) => {
+  test.each(TASKS)('an operator finds the answer on the console: $question', async ({ question, steps }) => {
     receiver.answer = (_, res) => res.writeHead(200).end();
     firstEnd = (await run()).at('endedAt');
     await page.goto(`${service.url}/console`);

@@ -34,7 +34,7 @@ describe.each(STORE_KINDS)('runs over all workflows on %s', (kind) => {
       )
       .filter(({ data }) => data.runId === runId);
 
-  test('runs over all workflows are listed by workflow, user and status, in pages', async () => {
+  test('workflow runs are listed by workflow, user and status, in pages', async () => {
     const bob = await service.newUser('bob');
     const good = await service.define(manual([{ stepId: 'one', map: '1' }]));
     const bad = await service.define(manual([fails()]));
@@ -82,7 +82,7 @@ describe.each(STORE_KINDS)('runs over all workflows on %s', (kind) => {
     expect(foreign.status).toBe(403);
   });
 
-  test('runs that fail are reported once, and once they recover', async () => {
+  test('workflow runs that fail are reported once, and once they recover', async () => {
     const workflowId = await service.define(
       manual([
         {
@@ -130,7 +130,7 @@ describe.each(STORE_KINDS)('runs over all workflows on %s', (kind) => {
     expect(toldOf(runId).map(({ type }) => type)).toEqual(['run.failed', 'run.recovered']);
   });
 
-  test('runs that succeed at once are not reported', async () => {
+  test('workflow runs that succeed at once are not reported', async () => {
     const workflowId = await service.define(manual([{ stepId: 'one', map: '1' }]));
     const failing = await service.define(manual([fails()]));
     await service.install(workflowId);

@@ -442,7 +442,7 @@ test('the same Idempotency-Key returns the run that it started', async () => {
   expect(messages.split('once by key')).toHaveLength(2);
 });
 
-test('runs are stored for 30 days after their end, waiting runs without limit', async () => {
+test('workflow runs are stored for 30 days after their end, waiting ones without limit', async () => {
   const clock = manualClock();
   const own = await startWorkflows({ clock });
   const short = await own.define(manual([{ stepId: 'a', map: '1' }]));

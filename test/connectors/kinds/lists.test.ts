@@ -80,7 +80,7 @@ describe('lists of unusual apps', () => {
     }
   };
 
-  test.each(['list_ranges', 'list_cursors'])('%s returns every record once', async (actionId) => {
+  test.each(['list_ranges', 'list_cursors'])('the action %s returns every record once', async (actionId) => {
     expect(await allOf(actionId, 7)).toEqual(ALL);
     expect(await allOf(actionId, 50)).toEqual(ALL);
   });

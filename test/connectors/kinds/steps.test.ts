@@ -162,19 +162,22 @@ describe('steps that follow a request', () => {
     expect(app.seen[1]?.body).toBe('hello');
   });
 
-  test.each([401, 422, 429])('%i of a step of a write never reads as nothing happened', async (status) => {
-    app.answer = ({ path }) =>
-      path === '/uploads' ? { body: { id: 'u1' } } : { status, body: { message: 'not now' } };
-    const failed = await app.execute('create_upload', { text: 'hello' });
-    expect([failed.status, failed.at('code'), failed.at('details.step')]).toEqual([
-      502,
-      'upstream_failed',
-      'stored',
-    ]);
-    expect(failed.text('error')).toContain('accepted the call, and its step stored failed');
-    expect(calls().filter((one) => one === 'POST /uploads')).toHaveLength(1);
-    expect(await app.state()).toBe('active');
-  });
+  test.each([401, 422, 429])(
+    'a status %i of a step never means that the write did nothing',
+    async (status) => {
+      app.answer = ({ path }) =>
+        path === '/uploads' ? { body: { id: 'u1' } } : { status, body: { message: 'not now' } };
+      const failed = await app.execute('create_upload', { text: 'hello' });
+      expect([failed.status, failed.at('code'), failed.at('details.step')]).toEqual([
+        502,
+        'upstream_failed',
+        'stored',
+      ]);
+      expect(failed.text('error')).toContain('accepted the call, and its step stored failed');
+      expect(calls().filter((one) => one === 'POST /uploads')).toHaveLength(1);
+      expect(await app.state()).toBe('active');
+    },
+  );
 });
 
 describe('a planted fault is found with its line', () => {
