@@ -1,13 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { parseAst } from 'rolldown/parseAst';
 
 /** A sentence of a comment, a test title, a log message, an API text or a page of the documentation. */
 export interface Sentence {
   /** Path from the root of the repository, and line. */
   at: string;
   text: string;
-  isTitle: boolean;
+  /** The function whose call has this title; undefined for other prose. */
+  titleOf: TitleFunction | undefined;
 }
+
+type TitleFunction = 'test' | 'describe';
 
 const CODE = /\.(tsx?|js)$/;
 const SKIPPED = new Set(['node_modules', 'dist', '.git', '.cache']);
@@ -30,27 +34,29 @@ function filesBelow(path: string): string[] {
 }
 
 function proseOf(file: string, text: string): Sentence[] {
-  const part = ([index, words]: Part, isTitle: boolean): Sentence[] =>
-    (isTitle ? [words] : sentencesOf(words)).map((one) => ({
-      at: `${file}:${text.slice(0, index).split('\n').length}`,
-      text: one,
-      isTitle,
-    }));
-  if (file.endsWith('.md')) return paragraphs(text).flatMap((one) => part(one, false));
+  const sentence = (index: number, words: string, titleOf?: TitleFunction): Sentence => ({
+    at: `${file}:${text.slice(0, index).split('\n').length}`,
+    text: words,
+    titleOf,
+  });
+  const prose = ([index, words]: Part): Sentence[] => sentencesOf(words).map((one) => sentence(index, one));
+  if (file.endsWith('.md')) return paragraphs(text).flatMap(prose);
   const plain = [
     ...comments(text),
     ...literals(text, LOG),
     ...(file.startsWith('src') ? literals(text, API) : []),
   ];
-  const titles = file.includes('.test.') ? literals(text, TITLE) : [];
-  return [...plain.flatMap((one) => part(one, false)), ...titles.flatMap((one) => part(one, true))];
+  const titles = file.includes('.test.') ? titlesOf(text) : [];
+  return [
+    ...plain.flatMap(prose),
+    ...titles.map(({ index, words, titleOf }) => sentence(index, words, titleOf)),
+  ];
 }
 
 /** Words, and where they begin in the file. */
 type Part = [index: number, words: string];
 
 const STRING = String.raw`(['"\x60])((?:\\.|(?!\1).)*)\1`;
-const TITLE = new RegExp(String.raw`\b(?:test|it|describe)(?:\.\w+)*(?:\([^)]*\))?\(\s*${STRING}`, 'g');
 const LOG = new RegExp(
   String.raw`\blog(?:ger)?\.(?:trace|debug|info|warn|error|fatal)\((?:\{[^}]*\},\s*)?${STRING}`,
   'g',
@@ -62,6 +68,47 @@ function literals(text: string, pattern: RegExp): Part[] {
     match.index,
     (match[2] ?? '').replaceAll(/\\(['"`])/g, '$1'),
   ]);
+}
+
+interface Title {
+  index: number;
+  words: string;
+  titleOf: TitleFunction;
+}
+
+interface Node {
+  type?: string;
+  start: number;
+  end: number;
+  [member: string]: unknown;
+}
+
+/** Returns the titles of `test(…)` and `describe(…)`, also behind `.each(…)` and the like. */
+function titlesOf(text: string): Title[] {
+  return nodesOf(parseAst(text, { lang: 'ts' })).flatMap((node): Title[] => {
+    const title = node.type === 'CallExpression' && Array.isArray(node['arguments']) && node['arguments'][0];
+    const name = isNode(title) ? calledName(node) : undefined;
+    if (!isNode(title) || (name !== 'test' && name !== 'describe')) return [];
+    const isText = typeof title['value'] === 'string' || title.type === 'TemplateLiteral';
+    const words = text.slice(title.start + 1, title.end - 1).replaceAll(/\\(['"`])/g, '$1');
+    return isText ? [{ index: title.start, words, titleOf: name }] : [];
+  });
+}
+
+/** Returns `test` for `test(…)`, `test.skip(…)` and `test.each(…)(…)`. */
+function calledName(node: Node): unknown {
+  const inner = node['callee'] ?? node['object'] ?? node['tag'];
+  return isNode(inner) ? calledName(inner) : node['name'];
+}
+
+function nodesOf(value: unknown): Node[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.values(value).flatMap(nodesOf);
+  return isNode(value) ? [value, ...below] : below;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 }
 
 const BLOCK = /(?<=^|\s)\/\*\*?([\s\S]*?)\*\//gm;
