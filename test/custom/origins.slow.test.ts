@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { notesFile, startNotes, type NotesApp } from '../support/custom.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Answer, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
 describe.each(STORE_KINDS)('credentials of custom connectors over %s', (kind) => {
@@ -188,4 +188,43 @@ test('a custom connector reaches no private address that the operator did not al
   }
   expect(app.keys).toEqual([]);
   await service.stop();
+});
+
+test('no feature reaches a private address that the operator did not allow', async () => {
+  await using app = await startNotes();
+  await using service = await startService({ env: { GATEHOUSE_ALLOW_PRIVATE_NETWORK: '0' } });
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const call = (method: string, path: string, body: object) =>
+    service.call(method, path, { body, headers: { 'x-svc-userid': userId } });
+  const signingIn = notesFile('https://api.example.com', { id: 'signing' }).replace(
+    'authentication: [{type: api_key, in: header, name: X-Key}]',
+    `authentication: [{type: oauth2_client_credentials, tokenUrl: '${app.origin}/token'}]`,
+  );
+  const raw = notesFile(app.origin, { id: 'raw' });
+  for (const definition of [signingIn, raw])
+    expect(await call('POST', '/api/connectors', { definition })).toMatchObject({ status: 201 });
+  await call('POST', `/users/${userId}/credentials`, {
+    connectorId: 'raw',
+    data: { apiKey: 'key_0123456789' },
+  });
+  const client = { clientId: 'client', clientSecret: 'secret' };
+  const doors: Record<string, Promise<Answer>> = {
+    'token endpoint': call('POST', `/users/${userId}/credentials`, { connectorId: 'signing', data: client }),
+    'raw call': call('POST', '/connectors/raw/actions/request/execute', {
+      input: { method: 'GET', path: '/notes' },
+    }),
+    'remote server': call('POST', '/api/connectors', {
+      mcp: { connectorId: 'far', url: `${app.origin}/mcp` },
+    }),
+    'events of the operator': call('PUT', '/api/settings', { eventsAddress: `${app.origin}/events` }),
+  };
+  for (const [door, sent] of Object.entries(doors)) {
+    const { status, body } = await sent;
+    expect([door, status, JSON.stringify(body)]).toEqual([
+      door,
+      expect.toSatisfy((code: number) => code === 400 || code === 502),
+      expect.stringContaining('blocked_address'),
+    ]);
+  }
+  expect(app.keys).toEqual([]);
 });
