@@ -12,7 +12,7 @@ import { claim } from './proof.ts';
 
 /*
  * npm run proof:nonsense: sends the largest nonsense that each route with a body reads, at most PROOF_AT_ONCE (4) requests
- * at the same time, to a process whose /health is asked every 10 ms. Prints the requests during which it waited longest.
+ * at the same time, to a process whose /health is asked every 50 ms. Prints the requests during which it waited longest.
  */
 const AT_ONCE = Number(process.env['PROOF_AT_ONCE'] ?? 4);
 const P99_MS = 100;
