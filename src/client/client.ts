@@ -1,7 +1,8 @@
 import createFetchClient, { type FetchResponse, type MaybeOptionalInit, type ParseAs } from 'openapi-fetch';
-import type { HttpMethod, MediaType, PathsWithMethod, RequiredKeysOf } from 'openapi-typescript-helpers';
+import type { HttpMethod, MediaType, PathsWithMethod } from 'openapi-typescript-helpers';
 import type { components, paths } from '../../data/api-types.ts';
 import { errorOf } from './api-error.ts';
+import type { ListPathOf, OperationAt, Optional, RecordIn, ValueOf } from './operation-types.ts';
 import { pages, records, type Page, type Position } from './list-reading.ts';
 
 export { ApiError, type ErrorCode } from './api-error.ts';
@@ -31,24 +32,21 @@ export interface ClientOptions {
 }
 
 /** The value of a successful answer, as it is read. */
-type Value<
-  P extends keyof paths,
-  M extends HttpMethod,
-  As extends ParseAs = 'json',
-> = M extends keyof paths[P]
-  ? paths[P][M] extends Record<string | number, unknown>
-    ? NonNullable<FetchResponse<paths[P][M], { parseAs: As }, MediaType>['data']>
-    : never
-  : never;
+type Value<P extends keyof paths, M extends HttpMethod, As extends ParseAs = 'json'> = As extends 'json'
+  ? ValueOf<OperationAt<paths, P, M>>
+  : Parsed<OperationAt<paths, P, M>, As>;
+type Parsed<Operation, As extends ParseAs> =
+  Operation extends Record<string | number, unknown>
+    ? NonNullable<FetchResponse<Operation, { parseAs: As }, MediaType>['data']>
+    : never;
 
 /** The parameters, the body and the options of fetch. They may be left out where none is required. */
-type Init<P extends keyof paths, M extends HttpMethod, As> = Options<
+type Init<P extends keyof paths, M extends HttpMethod, As> = Optional<
   Omit<NonNullable<MaybeOptionalInit<paths[P], M>>, 'parseAs'> & {
     /** How the body of the answer is read. Default: as JSON. */
     parseAs?: As;
   }
 >;
-type Options<T> = RequiredKeysOf<T> extends never ? [init?: T] : [init: T];
 
 /**
  * Sends a request to an address of the API, with its parameters and its body. @returns the value of the answer.
@@ -60,12 +58,10 @@ type Send<M extends HttpMethod> = <P extends PathsWithMethod<paths, M>, As exten
 ) => Promise<Value<P, M, As>>;
 
 /** The addresses of lists: `{data, pagination}`. */
-export type ListPath = {
-  [P in PathsWithMethod<paths, 'get'>]: Value<P, 'get'> extends Page<unknown> ? P : never;
-}[PathsWithMethod<paths, 'get'>];
+export type ListPath = ListPathOf<paths>;
 
 /** A record of the list at an address. */
-export type RecordOf<P extends ListPath> = Value<P, 'get'> extends Page<infer T> ? T : never;
+export type RecordOf<P extends ListPath> = RecordIn<Value<P, 'get'>>;
 
 /** Reads a list to its end, or until the loop is left. */
 type List<Of extends 'page' | 'record'> = <P extends ListPath>(

@@ -1,0 +1,37 @@
+import type { RequestBodyOption } from 'openapi-fetch';
+import type { HttpMethod, RequiredKeysOf, SuccessResponse } from 'openapi-typescript-helpers';
+import type { Page } from './list-reading.ts';
+
+/* The request and the answer of an address, read out of the types of the OpenAPI document. */
+
+/** The operation of a method at an address. */
+export type OperationAt<Paths, P extends keyof Paths, M extends HttpMethod> = M extends keyof Paths[P]
+  ? Paths[P][M]
+  : never;
+
+/** The JSON of the successful answer of an operation. */
+export type ValueOf<Operation> = Operation extends {
+  responses: infer Answers extends Record<number, unknown>;
+}
+  ? SuccessResponse<Answers>
+  : never;
+
+/** The parameters of the path and of the query, and the body of an operation. */
+export type SentTo<Operation> = Operation extends { parameters: infer Parameters extends Sent }
+  ? Pick<Parameters, 'path' | 'query'> & RequestBodyOption<Operation>
+  : never;
+interface Sent {
+  path?: unknown;
+  query?: unknown;
+}
+
+/** The addresses of lists. */
+export type ListPathOf<Paths> = {
+  [P in keyof Paths]: ValueOf<OperationAt<Paths, P, 'get'>> extends Page<unknown> ? P : never;
+}[keyof Paths];
+
+/** A record of a page of a list. */
+export type RecordIn<Value> = Value extends Page<infer T> ? T : never;
+
+/** An argument that may be left out where none of its members is required. */
+export type Optional<T> = RequiredKeysOf<T> extends never ? [init?: T] : [init: T];
