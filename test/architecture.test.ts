@@ -217,7 +217,7 @@ const ALLOWED: Record<string, string[]> = {
   sandbox: ['lib', 'store', 'log.ts', 'package.ts'],
   web: [],
   views: [],
-  console: [],
+  console: ['client'],
   client: [],
   embed: ['web'],
   'docs-browser': [],

@@ -1,15 +1,10 @@
 import type { components, operations } from '../../data/api-types.ts';
+import type { SentTo, ValueOf } from '../client/operation-types.ts';
 
 /* The answers of the API that the console shows, from the types of the client, which the routes print. */
 
-type Schemas = components['schemas'];
-/** The answer of an operation. */
-type AnswerOf<Name extends keyof operations> = operations[Name]['responses'] extends {
-  200: { content: { 'application/json': infer Body } };
-}
-  ? Body
-  : never;
-
+export type Schemas = components['schemas'];
+export type ExecutionEntry = Schemas['Execution'];
 export type ExecutionRecord = Schemas['ExecutionDetails'];
 export type DeliverySummary = Schemas['DeliverySummary'];
 export type ExecutionSummary = Schemas['ExecutionSummary'];
@@ -23,11 +18,11 @@ export type ToolMode = ServerRecord['toolMode'];
 export type Restrictions = Schemas['Restrictions'];
 export type Circuit = Schemas['Circuit'];
 export type Budget = Schemas['Budget'];
-export type ServerTools = AnswerOf<'listServerTools'>;
+export type ServerTools = ValueOf<operations['listServerTools']>;
 /** The result of a tool, or a question to its user. */
 export type ToolAnswer = Schemas['ToolCallResult'];
-export type Simulation = AnswerOf<'simulateCall'>;
-export type PastSimulation = AnswerOf<'simulatePast'>;
+export type Simulation = ValueOf<operations['simulateCall']>;
+export type PastSimulation = ValueOf<operations['simulatePast']>;
 
 export type UserRecord = Schemas['User'];
 export type CredentialRecord = Schemas['Credential'];
@@ -35,29 +30,13 @@ export type KeyRecord = Schemas['ApiKey'];
 export type AuditEntry = Schemas['AuditEntry'];
 export type SettingsRecord = Schemas['Settings'];
 
-/** A person who signed in by OpenID Connect. */
-export interface PersonRecord {
-  personId: string;
-  name: string;
-  role: string;
-  signedInAt: string;
-  sessions: number;
-}
-
+export type OAuthAppRecord = Schemas['OAuthApp'];
+/** A scope of a key or a person. */
+export type Scope = SentTo<operations['createKey']>['body']['scopes'][number];
 export type ConnectorRecord = Schemas['Connector'];
 export type ConnectorDetails = Schemas['ConnectorDetails'];
-/** A connector of the store. */
-export type StoredConnector = Schemas['CustomConnector'];
 export type ActionRecord = Schemas['Action'] & { inputSchema: JsonSchema };
 export type Effect = ActionRecord['effect'];
-
-/** A way to connect an account. */
-export interface SignInWay {
-  type: string;
-  title: string;
-  inputSchema: JsonSchema;
-  docsUrl: string | null;
-}
 
 /** The keywords of JSON Schema that the console reads. */
 export interface JsonSchema {
@@ -108,7 +87,6 @@ export interface Defined {
 
 export type VersionRecord = Schemas['WorkflowVersion'] & Defined;
 export type WorkflowRecord = Schemas['Workflow'] & Defined;
-export type VersionDifference = AnswerOf<'diffWorkflowVersions'>;
 export type InstallationRecord = Schemas['Installation'];
 export type RunRecord = Schemas['Run'];
 export type RunDetails = Schemas['RunDetails'];

@@ -1,5 +1,4 @@
-import type { OpenCircuit } from './api-types.ts';
-import type { ExecutionSummary, Overview } from './api-types.ts';
+import type { ExecutionSummary, OpenCircuit, Overview } from './api-types.ts';
 import { some } from './parts/values.tsx';
 
 /** Something that the operator should look at. */

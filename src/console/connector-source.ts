@@ -1,4 +1,4 @@
-import type { ConnectorRecord, StoredConnector } from './api-types.ts';
+import type { ConnectorRecord } from './api-types.ts';
 import { BASE } from './page-facts.ts';
 import { useAll } from './queries.ts';
 import { useScope } from './signed-in.ts';
@@ -7,7 +7,7 @@ export type ConnectorSource = 'shipped' | 'folder' | 'store';
 
 /** Returns where a connector comes from: the package, a folder of the operator, or the store. */
 export function useConnectorSource(): (connector: ConnectorRecord) => ConnectorSource {
-  const stored = useAll<StoredConnector>('/api/connectors', { enabled: useScope('connectors:read') });
+  const stored = useAll('/api/connectors', { enabled: useScope('connectors:read') });
   const used = new Set(
     (stored.data ?? []).filter((one) => one.hiddenBy === null).map((one) => one.connectorId),
   );

@@ -1,11 +1,12 @@
 import { Anchor, Center, Loader, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import type { Session } from './console-paths.ts';
 import { ADDRESSED, rightAddress, startOf } from './environment.ts';
 import { ErrorNotice } from './parts/error-notice.tsx';
 import { replaceSession, SESSION_KEY } from './queries.ts';
 import { rest, RestError, whenSignedOut } from './rest-client.ts';
-import { SessionContext, type Session, type SessionAnswer } from './signed-in.ts';
+import { SessionContext } from './signed-in.ts';
 import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 
@@ -14,7 +15,7 @@ export function SessionGate() {
   const [isOther, setOther] = useState(false);
   const answer = useQuery({
     queryKey: SESSION_KEY,
-    queryFn: ({ signal }) => rest<SessionAnswer>('/console/session', { signal }),
+    queryFn: ({ signal }) => rest('GET', '/console/session', { signal }),
     staleTime: Infinity,
   });
   useEffect(() => whenSignedOut(() => replaceSession(null)), []);

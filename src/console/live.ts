@@ -24,7 +24,7 @@ async function listen(signal: AbortSignal, setConnected: (connected: boolean) =>
   let isFirst = true;
   while (!signal.aborted) {
     try {
-      const response = await send('/console/live', { signal });
+      const response = await send('GET', '/console/live', { signal });
       if (response.status === 401) await queries.invalidateQueries({ queryKey: SESSION_KEY });
       if (response.ok && response.body) {
         setConnected(true);

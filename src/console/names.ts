@@ -1,4 +1,4 @@
-import type { ActionRecord, Effect, KeyRecord, PersonRecord, ServerRecord } from './api-types.ts';
+import type { ActionRecord, Effect, ServerRecord } from './api-types.ts';
 import { useAll, useRest } from './queries.ts';
 import { isObject, query } from './rest-client.ts';
 import { useScope } from './signed-in.ts';
@@ -6,7 +6,7 @@ import { useScope } from './signed-in.ts';
 /** Returns the MCP servers, for names and filters. Empty when the key may not read them. */
 export function useServers(): ServerRecord[] {
   const enabled = useScope('servers:read');
-  const { data } = useRest<{ servers: ServerRecord[] }>('/api/servers?token=false', { enabled });
+  const { data } = useRest('/api/servers', { query: { token: 'false' }, enabled });
   return data?.servers ?? [];
 }
 
@@ -18,8 +18,8 @@ export function useServerName(): (serverId: string) => string {
 
 /** Returns callers in words. People and keys have their names where the key or the role may read them. */
 export function useCallerName(): (caller: string) => string {
-  const people = useRest<{ people: PersonRecord[] }>('/console/people', { enabled: useScope('audit:read') });
-  const keys = useAll<KeyRecord>('/api/keys', { enabled: useScope('keys:read') });
+  const people = useRest('/console/people', { enabled: useScope('audit:read') });
+  const keys = useAll('/api/keys', { enabled: useScope('keys:read') });
   return (caller) => {
     const person = people.data?.people.find(({ personId }) => caller === `person:${personId}`);
     const key = keys.data?.find(({ keyId }) => caller === `key:${keyId}`);

@@ -1,6 +1,17 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
-import { RestError, rest } from './rest-client.ts';
-import type { Session, SessionAnswer } from './signed-in.ts';
+import type { Page, Position } from '../client/list-reading.ts';
+import type { ListPathOf, Optional, RecordIn } from '../client/operation-types.ts';
+import type { Session, SessionAnswer } from './console-paths.ts';
+import {
+  addressOf,
+  readAny,
+  RestError,
+  type AnyRequest,
+  type Paths,
+  type PathWith,
+  type RequestTo,
+  type ValueAt,
+} from './rest-client.ts';
 
 /** A kind of things that change without this page. The server names these on the live stream. */
 export type Topic = 'executions' | 'administration' | 'accounts' | 'runs';
@@ -32,17 +43,20 @@ export function replaceSession(session: Session | null): void {
 interface ReadOptions {
   /** The topics whose changes make this stale. Administration always does. */
   topics?: Topic[];
-  userId?: string | undefined;
   enabled?: boolean;
   /** Interval of further reads in ms, for things that no topic covers. */
   everyMs?: number | false;
 }
 
-/** Reads a path of the API, and again when a topic of it changes. */
-export function useRest<T>(path: string, { topics = [], userId, enabled, everyMs }: ReadOptions = {}) {
+type Reading = AnyRequest & ReadOptions;
+type ReadOf<P extends PathWith<'GET'>> = Omit<RequestTo<'GET', P>, 'body' | 'signal'> & ReadOptions;
+
+/** Reads an address of the API, and again when a topic of it changes. */
+export function useRest<P extends PathWith<'GET'>>(path: P, ...[reading]: Optional<ReadOf<P>>) {
+  const { topics = [], enabled, everyMs, ...request }: Reading = reading ?? {};
   return useQuery({
-    queryKey: [path, userId ?? null],
-    queryFn: ({ signal }) => rest<T>(path, { signal, userId }),
+    queryKey: keyOf(path, request),
+    queryFn: ({ signal }) => readAny<ValueAt<'GET', P>>('GET', path, { ...request, signal }),
     meta: { topics: ['administration', ...topics] },
     placeholderData: keepPreviousData,
     ...(enabled === undefined ? {} : { enabled }),
@@ -50,31 +64,30 @@ export function useRest<T>(path: string, { topics = [], userId, enabled, everyMs
   });
 }
 
-/** A page of a list of the API. */
-export interface ListPage<T> {
-  data: T[];
-  pagination: { hasMore: boolean; nextCursor?: string; nextOffset?: number };
-}
+type ListPath = ListPathOf<Paths> & PathWith<'GET'>;
 
 /** Reads all pages of a list that stays short, such as the versions of a workflow. Other lists have a pager. */
-export function useAll<T>(path: string, { topics = [], userId, enabled = true }: ReadOptions = {}) {
+export function useAll<P extends ListPath>(path: P, ...[reading]: Optional<ReadOf<P>>) {
+  const { topics = [], enabled = true, ...request }: Reading = reading ?? {};
   return useQuery({
-    queryKey: [path, userId ?? null, 'all'],
+    queryKey: [...keyOf(path, request), 'all'],
     queryFn: async ({ signal }) => {
-      const all: T[] = [];
-      let position = 'offset=0';
+      const all: RecordIn<ValueAt<'GET', P>>[] = [];
+      let position: Position = { offset: 0 };
       for (;;) {
-        const joint = path.includes('?') ? '&' : '?';
-        const { data, pagination } = await rest<ListPage<T>>(`${path}${joint}limit=50&${position}`, {
-          signal,
-          userId,
-        });
-        all.push(...data);
-        if (!pagination.hasMore) return all;
-        position = pagination.nextCursor ? `cursor=${pagination.nextCursor}` : `offset=${all.length}`;
+        const query = { ...request.query, limit: 50, ...position };
+        const page = await readAny<Page<(typeof all)[number]>>('GET', path, { ...request, query, signal });
+        all.push(...page.data);
+        if (!page.pagination.hasMore) return all;
+        const cursor = page.pagination.nextCursor;
+        position = cursor ? { cursor } : { offset: all.length };
       }
     },
     meta: { topics: ['administration', ...topics] },
     enabled,
   });
+}
+
+function keyOf(path: string, request: AnyRequest): unknown[] {
+  return [addressOf(path, request), request.userId ?? null];
 }

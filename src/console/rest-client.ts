@@ -1,5 +1,39 @@
+import type { PathsWithMethod } from 'openapi-typescript-helpers';
+import type { paths } from '../../data/api-types.ts';
+import type { OperationAt, Optional, SentTo, ValueOf } from '../client/operation-types.ts';
+import type { ConsolePaths } from './console-paths.ts';
 import { ADDRESSED } from './environment.ts';
 import { BASE } from './page-facts.ts';
+
+/** The addresses of the REST API and those of the console itself. */
+export type Paths = paths & ConsolePaths;
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type PathWith<M extends Method> = PathsWithMethod<Paths, Lowercase<M>>;
+type OperationOf<M extends Method, P extends PathWith<M>> = OperationAt<Paths, P, Lowercase<M>>;
+
+/** The value of a successful answer. */
+export type ValueAt<M extends Method, P extends PathWith<M>> = ValueOf<OperationOf<M, P>>;
+
+/** A request to an address: its parameters, its body and its end user, as the OpenAPI document says. */
+export type RequestTo<M extends Method, P extends PathWith<M>> = Known<
+  Fillable<SentTo<OperationOf<M, P>>> & UserOf<OperationOf<M, P>> & { signal?: AbortSignal }
+>;
+type Fillable<T> = { [K in keyof T]: K extends 'query' ? WithEmpty<T[K]> : T[K] };
+type WithEmpty<T> = { [Name in keyof T]: T[Name] | '' };
+type UserOf<Operation> = Operation extends { parameters: { header: { 'x-svc-userid': string } } }
+  ? { userId: string }
+  : { userId?: string | undefined };
+type Known<T> = T extends AnyRequest ? T : never;
+
+/** A request without the types of its address. Values of the query that are empty are left out. */
+export interface AnyRequest {
+  path?: Record<string, unknown> | undefined;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+  /** The end user of the call. */
+  userId?: string | undefined;
+  signal?: AbortSignal;
+}
 
 /** A refusal by Gatehouse, with its sentence. */
 export class RestError extends Error {
@@ -18,15 +52,6 @@ export class RestError extends Error {
   }
 }
 
-export interface RestOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  body?: unknown;
-  /** The end user of the call. */
-  userId?: string | undefined;
-  headers?: Record<string, string>;
-  signal?: AbortSignal;
-}
-
 /** Requests without an action of the person for this time do not keep the session alive. */
 const ACTIVE_MS = 60_000;
 let lastActionAt = Date.now();
@@ -41,9 +66,9 @@ export function whenSignedOut(run: () => void): void {
 }
 
 /** Sends a request with the session's cookie. */
-export function send(path: string, options: RestOptions = {}): Promise<Response> {
-  const { method = 'GET', body, userId, headers = {}, signal } = options;
-  return fetch(`${BASE}${path}`, {
+export function send(method: Method, address: string, request: AnyRequest = {}): Promise<Response> {
+  const { body, userId, signal } = request;
+  return fetch(`${BASE}${address}`, {
     method,
     credentials: 'same-origin',
     headers: {
@@ -52,7 +77,6 @@ export function send(path: string, options: RestOptions = {}): Promise<Response>
       ...(ADDRESSED === undefined ? {} : { 'x-gatehouse-environment': ADDRESSED }),
       ...(userId === undefined ? {} : { 'x-svc-userid': userId }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal ? { signal } : {}),
@@ -60,45 +84,74 @@ export function send(path: string, options: RestOptions = {}): Promise<Response>
 }
 
 /** An answer of the API, whether it refused or not. */
-export interface Answer {
+export type Answer<Value = unknown> = ({ ok: true; body: Value } | { ok: false; body: unknown }) & {
   status: number;
-  body: unknown;
   requestId: string | null;
   /** Time from the request to the whole answer, as this browser saw it. */
   durationMs: number;
-}
+};
 
 /** Calls the API, and returns refusals like other answers. @throws Error when Gatehouse cannot be reached. */
-export async function exchange(path: string, options: RestOptions = {}): Promise<Answer> {
+export function exchange<M extends Method, P extends PathWith<M>>(
+  method: M,
+  path: P,
+  ...[request]: Optional<RequestTo<M, P>>
+): Promise<Answer<ValueAt<M, P>>> {
+  return exchangeAny<ValueAt<M, P>>(method, path, request);
+}
+
+/** Calls the API. @throws RestError with the sentence of the answer; Error when Gatehouse cannot be reached. */
+export function rest<M extends Method, P extends PathWith<M>>(
+  method: M,
+  path: P,
+  ...[request]: Optional<RequestTo<M, P>>
+): Promise<ValueAt<M, P>> {
+  return readAny<ValueAt<M, P>>(method, path, request);
+}
+
+/** Calls the API as rest() does, where the caller has checked the types of the address. */
+export async function readAny<Value>(method: Method, path: string, request?: AnyRequest): Promise<Value> {
+  const answer = await exchangeAny<Value>(method, path, request);
+  if (answer.ok) return answer.body;
+  throw new RestError(answer.status, isObject(answer.body) ? answer.body : {});
+}
+
+async function exchangeAny<Value>(
+  method: Method,
+  path: string,
+  request: AnyRequest = {},
+): Promise<Answer<Value>> {
   const start = performance.now();
-  const response = await reach(path, options);
+  const response = await reach(method, addressOf(path, request), request);
   const type = response.headers.get('content-type') ?? '';
   const body: unknown = type.includes('json') ? await response.json() : await response.text();
   if (response.status === 401 && path !== '/console/session') onSignedOut();
   const requestId = response.headers.get('x-request-id');
-  return { status: response.status, body, requestId, durationMs: performance.now() - start };
+  const facts = { status: response.status, requestId, durationMs: performance.now() - start };
+  // The only place that trusts the OpenAPI document about the JSON of an answer.
+  return response.ok ? { ...facts, ok: true, body: body as Value } : { ...facts, ok: false, body };
 }
 
-/** Calls the API. @throws RestError with the sentence of the answer; Error when Gatehouse cannot be reached. */
-export async function rest<T>(path: string, options: RestOptions = {}): Promise<T> {
-  const { status, body } = await exchange(path, options);
-  if (status >= 200 && status < 300) return body as T;
-  throw new RestError(status, isObject(body) ? body : {});
-}
-
-async function reach(path: string, options: RestOptions): Promise<Response> {
+async function reach(method: Method, address: string, request: AnyRequest): Promise<Response> {
   try {
-    return await send(path, options);
+    return await send(method, address, request);
   } catch (cause) {
-    if (options.signal?.aborted) throw cause;
+    if (request.signal?.aborted) throw cause;
     throw new Error('Gatehouse cannot be reached. Check that it runs and that this machine is online.', {
       cause,
     });
   }
 }
 
+/** Returns the address of a request, with its parameters. */
+export function addressOf(template: string, { path = {}, query: values = {} }: AnyRequest): string {
+  return (
+    template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(path[name]))) + query(values)
+  );
+}
+
 /** Returns a query string of the values that are set. */
-export function query(values: Record<string, string | number | boolean | null | undefined>): string {
+export function query(values: Record<string, unknown>): string {
   const set = Object.entries(values).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );

@@ -203,9 +203,7 @@ function Scheme() {
 function Account() {
   const { name, role, expiresAt } = useSession();
   const signOut = async () => {
-    const ended = await rest<{ continueAt: string | null }>('/console/session', { method: 'DELETE' }).catch(
-      () => ({ continueAt: null }),
-    );
+    const ended = await rest('DELETE', '/console/session').catch(() => ({ continueAt: null }));
     if (ended.continueAt === null) replaceSession(null);
     else location.assign(ended.continueAt);
   };

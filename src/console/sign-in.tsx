@@ -1,12 +1,12 @@
 import { Alert, Anchor, Button, Center, Divider, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconLogin2 } from '@tabler/icons-react';
 import { useEffect, useState, type FormEvent } from 'react';
+import type { Session } from './console-paths.ts';
 import { keepReturn } from './environment.ts';
 import { Emblem } from './parts/emblem.tsx';
 import { BASE } from './page-facts.ts';
 import { rest } from './rest-client.ts';
 import { signInFault } from './sign-in-faults.ts';
-import type { Session } from './signed-in.ts';
 
 /** The sign-in, with an API key or at the provider. The browser then has a cookie that scripts cannot read. */
 export function SignIn({
@@ -70,7 +70,7 @@ function AtProvider({ provider, onFailure }: WayProps & { provider: string }) {
     setBusy(true);
     onFailure('');
     try {
-      const answer = await rest<{ authorizationUrl: string }>('/console/oidc/sign-in', { method: 'POST' });
+      const answer = await rest('POST', '/console/oidc/sign-in');
       keepReturn();
       location.assign(answer.authorizationUrl);
     } catch (error) {
@@ -104,7 +104,7 @@ function WithKey({
     setBusy(true);
     onFailure('');
     try {
-      onDone(await rest<Session>('/console/session', { method: 'POST', body: { apiKey: apiKey.trim() } }));
+      onDone(await rest('POST', '/console/session', { body: { apiKey: apiKey.trim() } }));
     } catch (error) {
       onFailure(wordsOf(error));
     } finally {

@@ -1,27 +1,6 @@
 import { createContext, useContext } from 'react';
-import type { Environment } from './environment.ts';
-
-/** The signed-in key or person, as `/console/session` describes it. */
-export interface Session {
-  environment: Environment;
-  /** A person may change the environment. A key has one. */
-  environments: Environment[];
-  /** Id of the key; null for a person. */
-  keyId: string | null;
-  name: string;
-  /** The role of the person; null for a key. */
-  role: 'viewer' | 'operator' | 'owner' | null;
-  scopes: string[];
-  expiresAt: string | null;
-  publicUrl: string;
-}
-
-/** The answer of `/console/session`. */
-export interface SessionAnswer {
-  session: Session | null;
-  /** The host of the OpenID Connect provider; null where there is none. */
-  signIn: { provider: string | null };
-}
+import type { Scope } from './api-types.ts';
+import type { Session } from './console-paths.ts';
 
 export const SessionContext = createContext<Session | null>(null);
 
@@ -33,6 +12,6 @@ export function useSession(): Session {
 }
 
 /** Returns whether the signed-in key or person has a scope. */
-export function useScope(scope: string): boolean {
+export function useScope(scope: Scope): boolean {
   return useSession().scopes.includes(scope);
 }

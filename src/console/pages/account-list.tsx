@@ -5,11 +5,10 @@ import type { CredentialRecord } from '../api-types.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
-import { useCursor, useFilters } from '../parts/search-params.ts';
+import { among, useCursor, useFilters } from '../parts/search-params.ts';
 import { UserName } from '../parts/user-name.tsx';
 import { When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
 
 const STATES = [
   { value: '', label: 'To reconnect' },
@@ -21,10 +20,10 @@ const STATES = [
 export function AccountList() {
   const [{ state }, change] = useFilters(['state']);
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<CredentialRecord>>(
-    `/api/credentials${query({ state: state || 'needs_reconnect', cursor, limit: 50 })}`,
-    { topics: ['accounts'] },
-  );
+  const list = useRest('/api/credentials', {
+    query: { state: among(['active', 'revoked'], state) || 'needs_reconnect', cursor, limit: 50 },
+    topics: ['accounts'],
+  });
   return (
     <Page
       title="Accounts"

@@ -18,7 +18,7 @@ import { Page, Section } from '../parts/page.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { RestError, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
-import { Entries, UploadReport, type Uploaded } from './upload-report.tsx';
+import { Entries, UploadReport } from './upload-report.tsx';
 
 const FORMS = [
   { value: 'openapi', label: 'OpenAPI' },
@@ -49,10 +49,12 @@ export function AddConnector() {
     methods: [],
   });
   const store = useAct(({ isDry, acceptBreaking }: { isDry?: boolean; acceptBreaking?: boolean }) =>
-    rest<Uploaded>(known === '' ? '/api/connectors' : `/api/connectors/${encodeURIComponent(known)}`, {
-      method: known === '' ? 'POST' : 'PUT',
-      body: bodyOf(upload, { known, isDry, acceptBreaking }),
-    }),
+    known === ''
+      ? rest('POST', '/api/connectors', { body: bodyOf(upload, { known, isDry, acceptBreaking }) })
+      : rest('PUT', '/api/connectors/{connectorId}', {
+          path: { connectorId: known },
+          body: bodyOf(upload, { known, isDry, acceptBreaking }),
+        }),
   );
   const isBreaking = store.error instanceof RestError && store.error.code === 'breaking_changes';
   const canSend = mayWrite && upload.text.trim() !== '';

@@ -9,8 +9,7 @@ import { useCursor, useFilters } from '../parts/search-params.ts';
 import { TimeInput } from '../parts/time-input.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { Copy, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
 
 const FILTERS = ['since', 'until', 'caller', 'operation', 'target'] as const;
 type Filter = (typeof FILTERS)[number];
@@ -30,7 +29,7 @@ type Change = (changes: Partial<Record<Filter, string>>) => void;
 export function Audit() {
   const [filters, change] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<AuditEntry>>(`/api/audit${query({ ...filters, cursor, limit: 50 })}`);
+  const list = useRest('/api/audit', { query: { ...filters, cursor, limit: 50 } });
   const nameOf = useServerName();
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
   const following = list.data?.pagination.nextCursor;

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { ConnectorRecord, SignInWay } from '../api-types.ts';
+import type { ConnectorRecord, OAuthAppRecord } from '../api-types.ts';
 import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
@@ -11,22 +11,12 @@ import { useRest } from '../queries.ts';
 import { RestError, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
-interface App {
-  clientId: string;
-  hasSecret: boolean;
-  scopes: string[] | null;
-  fields: Record<string, string>;
-  redirectUri: string;
-  /** null: the app is part of Gatehouse. */
-  updatedAt: string | null;
-}
-
 /** The OAuth app of a connector in this environment. Its secret is never shown. */
 export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
   const { environment, publicUrl } = useSession();
   const mayWrite = useScope('oauth-apps:write');
-  const path = `/api/connectors/${encodeURIComponent(connector.connectorId)}/oauth-app`;
-  const found = useRest<App>(path);
+  const path = { connectorId: connector.connectorId };
+  const found = useRest('/api/connectors/{connectorId}/oauth-app', { path });
   const [isEditing, setEditing] = useState(false);
   const isMissing = found.error instanceof RestError && found.error.code === 'oauth_app_not_found';
   const app = isMissing ? undefined : found.data;
@@ -56,7 +46,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
             </Text>
           )}
           {mayWrite && isEditing && (
-            <AppForm path={path} app={app} connector={connector} close={() => setEditing(false)} />
+            <AppForm app={app} connector={connector} close={() => setEditing(false)} />
           )}
           {mayWrite && !isEditing && (
             <Group>
@@ -68,7 +58,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
                   label="Delete the OAuth app"
                   title={`Delete the OAuth app of ${connector.name}?`}
                   dangerous
-                  run={() => rest(path, { method: 'DELETE' })}
+                  run={() => rest('DELETE', '/api/connectors/{connectorId}/oauth-app', { path })}
                 >
                   Nobody can connect an account through it any more. Connected accounts work until their
                   access tokens expire.
@@ -82,7 +72,7 @@ export function OAuthApp({ connector }: { connector: ConnectorRecord }) {
   );
 }
 
-function AppFacts({ app, connector }: { app: App; connector: ConnectorRecord }) {
+function AppFacts({ app, connector }: { app: OAuthAppRecord; connector: ConnectorRecord }) {
   return (
     <>
       <dt>Client id</dt>
@@ -110,34 +100,31 @@ function HostFact({ name, value }: { name: string; value: string }) {
 }
 
 function AppForm({
-  path,
   app,
   connector,
   close,
 }: {
-  path: string;
-  app: App | undefined;
+  app: OAuthAppRecord | undefined;
   connector: ConnectorRecord;
   close: () => void;
 }) {
+  const path = { connectorId: connector.connectorId };
   const [clientId, setClientId] = useState(app?.clientId ?? '');
   const [clientSecret, setClientSecret] = useState('');
   const [scopes, setScopes] = useState(app?.scopes?.join(' ') ?? '');
   const [fields, setFields] = useState<Record<string, unknown>>(app?.fields ?? {});
-  const ways = useRest<{ authentication: SignInWay[] }>(
-    `/connectors/${encodeURIComponent(connector.connectorId)}/credentials/metadata`,
-  );
+  const ways = useRest('/connectors/{connectorId}/credentials/metadata', { path });
   const hosts = ways.data?.authentication.find(({ type }) => type === 'oauth2')?.inputSchema;
   const wanted = scopes.split(/[\s,]+/).filter((scope) => scope !== '');
   const save = useAct(
     () =>
-      rest(path, {
-        method: 'PUT',
+      rest('PUT', '/api/connectors/{connectorId}/oauth-app', {
+        path,
         body: {
           clientId,
           ...(clientSecret === '' ? {} : { clientSecret }),
           ...(wanted.length === 0 ? {} : { scopes: wanted }),
-          ...(Object.keys(fields).length === 0 ? {} : { fields }),
+          ...(Object.keys(fields).length === 0 ? {} : { fields: textsOf(fields) }),
         },
       }),
     'The OAuth app is stored.',
@@ -204,4 +191,11 @@ function AppForm({
       </Stack>
     </form>
   );
+}
+
+function textsOf(fields: Record<string, unknown>): Record<string, string> {
+  const texts = Object.entries(fields).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value]] : [],
+  );
+  return Object.fromEntries(texts);
 }

@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
+import type { Schemas } from '../api-types.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Section } from '../parts/page.tsx';
@@ -12,36 +13,12 @@ import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { useCallerName } from '../names.ts';
 
-interface Version {
-  version: number;
-  kind: string;
-  origins: string[];
-  createdAt: string;
-  createdBy: string;
-}
-
-interface Change {
-  path: string;
-  change: 'added' | 'removed' | 'changed';
-  before?: unknown;
-  after?: unknown;
-}
-
-interface Comparison {
-  from: number;
-  to: number;
-  added: string[];
-  removed: string[];
-  changed: { actionId: string; differences: Change[] }[];
-  file: Change[];
-  truncated: boolean;
-}
+type Change = Schemas['ConnectorDifference'];
 
 /** The versions of a stored connector, and the difference of each from the one before. */
 export function Versions({ connectorId }: { connectorId: string }) {
-  const path = `/api/connectors/${encodeURIComponent(connectorId)}`;
   const callerName = useCallerName();
-  const versions = useAll<Version>(`${path}/versions`);
+  const versions = useAll('/api/connectors/{connectorId}/versions', { path: { connectorId } });
   const [compared, setCompared] = useState<number>();
   const mayWrite = useScope('connectors:write');
   const navigate = useNavigate();
@@ -66,7 +43,7 @@ export function Versions({ connectorId }: { connectorId: string }) {
               size="xs"
               dangerous
               run={async () => {
-                await rest(path, { method: 'DELETE' });
+                await rest('DELETE', '/api/connectors/{connectorId}', { path: { connectorId } });
                 void navigate('/connectors');
               }}
             >
@@ -111,13 +88,16 @@ export function Versions({ connectorId }: { connectorId: string }) {
           ]}
         />
       )}
-      {compared !== undefined && <Compared path={`${path}/versions/${compared - 1}/diff/${compared}`} />}
+      {compared !== undefined && <Compared connectorId={connectorId} version={compared} />}
     </Section>
   );
 }
 
-function Compared({ path }: { path: string }) {
-  const found = useRest<Comparison>(path);
+/** The difference of a version from the one before. */
+function Compared({ connectorId, version }: { connectorId: string; version: number }) {
+  const found = useRest('/api/connectors/{connectorId}/versions/{a}/diff/{b}', {
+    path: { connectorId, a: version - 1, b: version },
+  });
   if (found.isPending) return <Loading rows={3} />;
   if (found.isError) return <ErrorNotice error={found.error} />;
   const { from, to, added, removed, changed, file, truncated } = found.data;

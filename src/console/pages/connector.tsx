@@ -2,7 +2,7 @@ import { Anchor, Button, SimpleGrid, Stack, Text, TextInput } from '@mantine/cor
 import { IconArrowLeft, IconPlayerPlay } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useParams } from 'react-router';
-import type { ActionRecord, ConnectorDetails, SignInWay } from '../api-types.ts';
+import type { ConnectorDetails } from '../api-types.ts';
 import { useConnectorSource } from '../connector-source.ts';
 import { approvalsOf } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
@@ -22,8 +22,7 @@ const SHOWN = 100;
 /** One connector: its actions, events, sign-in, OAuth app and versions. */
 export function ConnectorPage() {
   const { connectorId = '' } = useParams();
-  const path = `/connectors/${encodeURIComponent(connectorId)}`;
-  const found = useRest<ConnectorDetails>(path);
+  const found = useRest('/connectors/{connectorId}', { path: { connectorId } });
   const sourceOf = useConnectorSource();
   const back = (
     <Button
@@ -91,14 +90,14 @@ export function ConnectorPage() {
           </dl>
         </Section>
         <Section title="Authentication">
-          <Ways path={path} />
+          <Ways connectorId={connectorId} />
         </Section>
       </SimpleGrid>
       {connector.authentication.some((type) => type.startsWith('oauth2')) && (
         <OAuthApp key={connectorId} connector={connector} />
       )}
       {source === 'store' && <Versions connectorId={connectorId} />}
-      <Actions path={path} connectorId={connectorId} />
+      <Actions connectorId={connectorId} />
       <Events events={connector.events} />
     </Page>
   );
@@ -128,8 +127,8 @@ function Events({ events }: Pick<ConnectorDetails, 'events'>) {
   );
 }
 
-function Ways({ path }: { path: string }) {
-  const ways = useRest<{ authentication: SignInWay[] }>(`${path}/credentials/metadata`);
+function Ways({ connectorId }: { connectorId: string }) {
+  const ways = useRest('/connectors/{connectorId}/credentials/metadata', { path: { connectorId } });
   if (ways.isPending) return <Loading rows={2} />;
   if (ways.isError) return <ErrorNotice error={ways.error} />;
   if (ways.data.authentication.length === 0) return <Text size="sm">This app needs no sign-in.</Text>;
@@ -159,9 +158,9 @@ function Ways({ path }: { path: string }) {
   );
 }
 
-function Actions({ path, connectorId }: { path: string; connectorId: string }) {
+function Actions({ connectorId }: { connectorId: string }) {
   const [text, setText] = useState('');
-  const actions = useAll<ActionRecord>(`${path}/actions`);
+  const actions = useAll('/connectors/{connectorId}/actions', { path: { connectorId } });
   const words = text.toLowerCase().split(/\s+/);
   const found = (actions.data ?? []).filter((one) => {
     const searched = `${one.actionId} ${one.name} ${one.description} ${one.effect}`.toLowerCase();

@@ -22,7 +22,7 @@ const SOURCES: { value: ConnectorSource; label: string }[] = [
 /** The apps that this environment supports. */
 export function Connectors() {
   const [filters, setFilters] = useFilters(FILTERS);
-  const list = useAll<ConnectorRecord>('/connectors');
+  const list = useAll('/connectors');
   const sourceOf = useConnectorSource();
   const all = list.data ?? [];
   const words = filters.search.toLowerCase().split(/\s+/);

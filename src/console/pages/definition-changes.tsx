@@ -12,19 +12,10 @@ import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { some, State } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { rest, type ValueAt } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
-interface Change {
-  connectorId: string;
-  actionId?: string;
-  promptId?: string;
-  resourceId?: string;
-  change: 'added' | 'changed' | 'removed';
-  hash: string | null;
-  before: Record<string, unknown> | null;
-  after: Record<string, unknown> | null;
-}
+type Change = ValueAt<'GET', '/api/tools/changes'>['data'][number];
 
 /** The most definitions that one request may approve. */
 const AT_ONCE = 1000;
@@ -34,14 +25,14 @@ const SHOWN = 100;
 /** Definitions that differ from the approved ones, with the members before and after. */
 export function DefinitionChanges() {
   const [filters, setFilters] = useFilters(['connectorId'] as const);
-  const list = useAll<Change>(`/api/tools/changes${query(filters)}`);
+  const list = useAll('/api/tools/changes', { query: filters });
   const mayApprove = useScope('tools:approve');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const all = list.data ?? [];
   const marked = all.filter((one) => chosen.has(keyOf(one)));
   const approve = useAct(
     (changes: Change[]) =>
-      rest('/api/tools/approve', { method: 'POST', body: { tools: changes.slice(0, AT_ONCE).map(nameOf) } }),
+      rest('POST', '/api/tools/approve', { body: { tools: changes.slice(0, AT_ONCE).map(nameOf) } }),
     'The definitions are approved.',
   );
   const mark = (one: Change, isMarked: boolean) => {

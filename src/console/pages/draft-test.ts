@@ -1,5 +1,5 @@
 import type { Defined } from '../api-types.ts';
-import { query, rest } from '../rest-client.ts';
+import { rest } from '../rest-client.ts';
 
 /** The version that holds a stored draft. */
 export interface StoredDraft {
@@ -27,9 +27,12 @@ export interface Start {
 export async function startTest(
   { workflowId, version }: StoredDraft,
   userId: string,
-  body: Start & { stepId?: string; given?: Record<string, unknown>; fromRunId?: string },
+  body: Start & { stepId?: string; given?: Record<string, Record<string, unknown>>; fromRunId?: string },
 ): Promise<string> {
-  const path = `/workflows/${workflowId}/versions/${version}/try${query({ userId })}`;
-  const { runId } = await rest<{ runId: string }>(path, { method: 'POST', body });
+  const { runId } = await rest('POST', '/workflows/{workflowId}/versions/{version}/try', {
+    path: { workflowId, version },
+    query: { userId },
+    body,
+  });
   return runId;
 }

@@ -1,6 +1,6 @@
-import type { RunDetails, RunRecord } from '../api-types.ts';
-import { useRest, type ListPage } from '../queries.ts';
-import { isObject, query } from '../rest-client.ts';
+import type { RunRecord } from '../api-types.ts';
+import { useRest } from '../queries.ts';
+import { isObject } from '../rest-client.ts';
 
 /** Results of steps that a test can use again. */
 export interface EarlierResults {
@@ -24,7 +24,8 @@ export function useEarlierResults({
   read: readonly string[];
 }): EarlierResults {
   const enabled = workflowId !== '' && userId !== '';
-  const runs = useRest<ListPage<RunRecord>>(`/runs${query({ workflowId, userId, limit: 50 })}`, {
+  const runs = useRest('/runs', {
+    query: { workflowId, userId, limit: 50 },
     topics: ['runs'],
     enabled,
   });
@@ -40,7 +41,8 @@ function isTestOf(run: RunRecord, workflowId: string, userId: string): boolean {
 }
 
 function useResults(workflowId: string, runId: string | undefined): EarlierResults {
-  const { data } = useRest<RunDetails>(`/workflows/${workflowId}/runs/${runId}`, {
+  const { data } = useRest('/workflows/{workflowId}/runs/{runId}', {
+    path: { workflowId, runId: runId ?? '' },
     topics: ['runs'],
     enabled: runId !== undefined,
   });

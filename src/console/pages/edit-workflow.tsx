@@ -2,7 +2,7 @@ import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@manti
 import { IconArrowLeft, IconPlus } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
-import type { ActionRecord, Defined, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import type { ActionRecord, Defined, Schemas, WorkflowRecord } from '../api-types.ts';
 import { stepsIn } from '../defined-steps.ts';
 import { useAct } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
@@ -24,7 +24,8 @@ const EMPTY: Definition = { trigger: { type: 'manual' }, steps: [] };
 /** Edits a workflow: a new one, or the next version of one that is there. */
 export function EditWorkflow() {
   const { workflowId } = useParams();
-  const found = useRest<WorkflowRecord>(`/workflows/${encodeURIComponent(workflowId ?? '')}`, {
+  const found = useRest('/workflows/{workflowId}', {
+    path: { workflowId: workflowId ?? '' },
     enabled: workflowId !== undefined,
   });
   if (workflowId === undefined) return <Editor workflow={undefined} />;
@@ -130,13 +131,18 @@ async function save({
   definition: Definition;
   draft: boolean;
 }): Promise<StoredDraft> {
-  if (workflowId === undefined)
-    return rest<WorkflowRecord>('/workflows', { method: 'POST', body: { name, definition, draft } });
-  const made = await rest<VersionRecord>(`/workflows/${workflowId}/versions`, {
-    method: 'POST',
+  if (!isDefinition(definition)) throw new Error('The definition must be an object.');
+  if (workflowId === undefined) return rest('POST', '/workflows', { body: { name, definition, draft } });
+  const made = await rest('POST', '/workflows/{workflowId}/versions', {
+    path: { workflowId },
     body: { definition, draft },
   });
   return { workflowId, version: made.version };
+}
+
+/** Returns whether a definition can be sent. The API checks the members that the person typed. */
+function isDefinition(value: unknown): value is Schemas['WorkflowDefinition'] {
+  return isObject(value);
 }
 
 type Step = { stepId: string; connectorId: string; actionId: string; input: Record<string, unknown> };
@@ -145,10 +151,10 @@ type Step = { stepId: string; connectorId: string; actionId: string; input: Reco
 function AddStep({ add }: { add: (step: Step) => void }) {
   const [action, setAction] = useState(NO_ACTION);
   const { connectorId, actionId } = action;
-  const found = useRest<ActionRecord>(
-    `/connectors/${encodeURIComponent(connectorId)}/actions/${encodeURIComponent(actionId)}`,
-    { enabled: connectorId !== '' && actionId !== '' },
-  );
+  const found = useRest('/connectors/{connectorId}/actions/{actionId}', {
+    path: action,
+    enabled: connectorId !== '' && actionId !== '',
+  });
   const [shown, setShown] = useState<ActionRecord>();
   useEffect(() => {
     setShown(found.data?.actionId === actionId ? found.data : undefined);

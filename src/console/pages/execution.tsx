@@ -11,7 +11,7 @@ import {
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import type { CredentialRecord, ExecutionRecord } from '../api-types.ts';
+import type { ExecutionRecord } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
 import { approvalsOf, useCallerName, useServerName } from '../names.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
@@ -19,7 +19,7 @@ import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
 import { StoryStep as Step } from '../parts/story-step.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
-import { UndoCall, type UndoableCall } from '../parts/undo-call.tsx';
+import { UndoCall } from '../parts/undo-call.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { duration, Id, Moment, State, When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
@@ -29,7 +29,7 @@ import { useScope } from '../signed-in.ts';
 /** One call: who asked, what was decided, which account it used, what the app answered. */
 export function Execution() {
   const { executionId = '' } = useParams();
-  const found = useRest<UndoableCall>(`/api/executions/${encodeURIComponent(executionId)}`);
+  const found = useRest('/api/executions/{executionId}', { path: { executionId } });
   const back = (
     <Button
       component={Link}
@@ -245,9 +245,10 @@ function decision(call: ExecutionRecord): ReactNode {
 
 function Account({ call: { credentialId, userId } }: { call: ExecutionRecord }) {
   const mayRead = useScope('credentials:read') && credentialId !== null && userId !== null;
-  const credential = useRest<CredentialRecord>(`/users/${userId}/credentials/${credentialId}`, {
+  const credential = useRest('/users/{userId}/credentials/{credentialId}', {
+    path: { userId: userId ?? '', credentialId: credentialId ?? '' },
     enabled: mayRead,
-    userId: userId ?? undefined,
+    userId: userId ?? '',
   });
   if (!credentialId) return 'No stored account was used.';
   const isDeleted = credential.error instanceof RestError && credential.error.code === 'credential_not_found';

@@ -1,19 +1,18 @@
 import { Anchor, Button, Group, Select, SegmentedControl, Text } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import type { ExecutionRecord } from '../api-types.ts';
+import type { ExecutionEntry } from '../api-types.ts';
 import { errorInWords } from '../error-words.ts';
 import { useServerName, useServers } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
-import { useCursor, useFilters } from '../parts/search-params.ts';
+import { among, useCursor, useFilters } from '../parts/search-params.ts';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { duration, Name, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
 
 const FILTERS = [
   'outcome',
@@ -37,11 +36,17 @@ const MINUTE_MS = 60_000;
 export function Executions() {
   const [filters, setFilters] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
-  const { span, ...wanted } = filters;
-  const list = useRest<ListPage<ExecutionRecord>>(
-    `/api/executions${query({ ...wanted, from: startOf(span), cursor, limit: 50 })}`,
-    { topics: cursor === '' ? ['executions'] : [] },
-  );
+  const { span, outcome, ...wanted } = filters;
+  const list = useRest('/api/executions', {
+    query: {
+      ...wanted,
+      outcome: among(['succeeded', 'failed', 'denied'], outcome),
+      from: startOf(span),
+      cursor,
+      limit: 50,
+    },
+    topics: cursor === '' ? ['executions'] : [],
+  });
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
   const following = list.data?.pagination.nextCursor;
 
@@ -87,7 +92,7 @@ export function Executions() {
   );
 }
 
-function useColumns(): Column<ExecutionRecord>[] {
+function useColumns(): Column<ExecutionEntry>[] {
   const nameOf = useServerName();
   return [
     {

@@ -8,8 +8,7 @@ import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
 import { UserName } from '../parts/user-name.tsx';
 import { When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
 
 const MOST_QUERIES = 50;
 
@@ -28,7 +27,7 @@ export function Feedback() {
 
 function Reports() {
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<ProblemReport>>(`/api/reports${query({ cursor, limit: 50 })}`);
+  const list = useRest('/api/reports', { query: { cursor, limit: 50 } });
   const serverName = useServerName();
   const columns: Column<ProblemReport>[] = [
     {
@@ -69,7 +68,7 @@ const QUERY_COLUMNS: Column<FruitlessSearch>[] = [
 ];
 
 function Fruitless() {
-  const list = useRest<ListPage<FruitlessSearch>>(`/api/search/fruitless${query({ limit: MOST_QUERIES })}`);
+  const list = useRest('/api/search/fruitless', { query: { limit: MOST_QUERIES } });
   return (
     <Section title="Searches that led to no call">
       <List

@@ -16,7 +16,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { Link } from 'react-router';
-import type { KeyRecord } from '../api-types.ts';
+import type { KeyRecord, Schemas } from '../api-types.ts';
 import { ConfirmButton, SecretDialog, useAct, useSecret } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
@@ -25,7 +25,7 @@ import { List, Pager, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { some, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
+import { useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
@@ -39,14 +39,14 @@ const OVERLAPS = [
 /** The default, because programs keep working while they get the new secret. */
 const AN_HOUR = '3600';
 
-type MadeKey = KeyRecord & { key: string };
+type MadeKey = Schemas['ApiKeyWithSecret'];
 
 /** The API keys of the environment. */
 export function Keys() {
   const mayWrite = useScope('keys:write');
   const { cursor, next, back } = useCursor();
   const [secret, show, hide] = useSecret();
-  const list = useRest<ListPage<KeyRecord>>(`/api/keys${query({ cursor, limit: 50 })}`);
+  const list = useRest('/api/keys', { query: { cursor, limit: 50 } });
   const following = list.data?.pagination.nextCursor;
   return (
     <Page
@@ -151,7 +151,7 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
         <span className="mono">gatehouse keys rotate {row.name}</span>, which ends it at once.
       </Text>
     );
-  const path = `/api/keys/${encodeURIComponent(row.keyId)}`;
+  const path = { keyId: row.keyId };
   const isOwn = row.keyId === own;
   return (
     <Group gap={6} justify="flex-end">
@@ -162,7 +162,7 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
           label="End the earlier secret"
           title={`End the earlier secret of ${row.name}?`}
           done={`The earlier secret of ${row.name} has ended.`}
-          run={() => rest(`${path}/previous-secret`, { method: 'DELETE' })}
+          run={() => rest('DELETE', '/api/keys/{keyId}/previous-secret', { path })}
         >
           Requests with it are refused within a second. The new secret …{row.lastFour} stays. End it when
           every program has the new one.
@@ -173,8 +173,8 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
         label="Rotate"
         title={`Rotate the key ${row.name}?`}
         run={async () => {
-          const made = await rest<MadeKey>(`${path}/rotate`, {
-            method: 'POST',
+          const made = await rest('POST', '/api/keys/{keyId}/rotate', {
+            path,
             body: { overlapSeconds: Number(overlapSeconds) },
           });
           show(made.key);
@@ -199,7 +199,7 @@ function Acts({ row, show }: { row: KeyRecord; show: (secret: string) => void })
         dangerous
         label="Revoke"
         title={`Revoke the key ${row.name}?`}
-        run={() => rest(path, { method: 'DELETE' })}
+        run={() => rest('DELETE', '/api/keys/{keyId}', { path })}
       >
         Requests with it are refused within a second. This cannot be undone. Its name can be used again.
         {isOwn && <p>You are signed in with this key. Your session ends at once.</p>}
@@ -233,9 +233,12 @@ function KeyForm({ done }: { done: (made: MadeKey) => void }) {
   const [scopes, setScopes] = useState<string[]>([]);
   const [days, setDays] = useState<number | string>('');
   const create = useAct(() =>
-    rest<MadeKey>('/api/keys', {
-      method: 'POST',
-      body: { name: name.trim(), scopes, ...(days === '' ? {} : { expiresInDays: Number(days) }) },
+    rest('POST', '/api/keys', {
+      body: {
+        name: name.trim(),
+        scopes: offered.filter((scope) => scopes.includes(scope)),
+        ...(days === '' ? {} : { expiresInDays: Number(days) }),
+      },
     }),
   );
   const submit = (event: FormEvent) => {

@@ -1,7 +1,6 @@
 import { Alert, Button, Group, Stack, Stepper, Text } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { Link, useNavigate } from 'react-router';
-import type { ServerRecord } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Page } from '../parts/page.tsx';
 import { ConnectorsPicker, UserPicker } from '../parts/pickers.tsx';
@@ -26,8 +25,7 @@ export function NewServer() {
   const mayWrite = useScope('servers:write');
   const goTo = useNavigate();
   const create = useAct(async () => {
-    const made = await rest<ServerRecord>('/api/servers', {
-      method: 'POST',
+    const made = await rest('POST', '/api/servers', {
       userId: owner || undefined,
       body: {
         ...settings,

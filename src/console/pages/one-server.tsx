@@ -23,7 +23,7 @@ import { SimulateCall } from '../server/simulate-call.tsx';
 /** One MCP server: its access, its tools, its restrictions, and its end. */
 export function OneServer() {
   const { serverId = '' } = useParams();
-  const found = useRest<ServerRecord>(`/api/servers/${encodeURIComponent(serverId)}?token=false`);
+  const found = useRest('/api/servers/{serverId}', { path: { serverId }, query: { token: 'false' } });
   const mayWrite = useScope('servers:write');
   const goTo = useNavigate();
   const back = (
@@ -93,7 +93,7 @@ export function OneServer() {
               done={`${server.name} is deleted.`}
               title={`Delete ${server.name}?`}
               run={async () => {
-                await rest(`/api/servers/${serverId}`, { method: 'DELETE' });
+                await rest('DELETE', '/api/servers/{serverId}', { path: { serverId } });
                 await goTo('/servers');
               }}
             >
@@ -150,7 +150,8 @@ function Facts({ server }: { server: ServerRecord }) {
 function Edit({ server }: { server: ServerRecord }) {
   const [settings, setSettings] = useState<ServerSettings>();
   const save = useAct(
-    (body: ServerSettings) => rest(`/api/servers/${server.serverId}`, { method: 'PUT', body }),
+    (body: ServerSettings) =>
+      rest('PUT', '/api/servers/{serverId}', { path: { serverId: server.serverId }, body }),
     'The settings are saved.',
   );
   const close = () => {

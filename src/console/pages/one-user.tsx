@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconArrowLeft, IconBan } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
-import type { ExecutionRecord, UserRecord } from '../api-types.ts';
+import type { UserRecord } from '../api-types.ts';
 import { useServers } from '../names.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -10,7 +10,7 @@ import { Jumps, Page, Section } from '../parts/page.tsx';
 import { List, Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, Name, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
+import { useRest } from '../queries.ts';
 import { query, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Accounts } from '../user/accounts.tsx';
@@ -18,7 +18,7 @@ import { Accounts } from '../user/accounts.tsx';
 /** One end user: the accounts, the tokens and the last calls. */
 export function OneUser() {
   const { userId = '' } = useParams();
-  const found = useRest<UserRecord>(`/users/${encodeURIComponent(userId)}`);
+  const found = useRest('/users/{userId}', { path: { userId } });
   const back = (
     <Button
       component={Link}
@@ -116,7 +116,8 @@ function Agents({ userId }: { userId: string }) {
 }
 
 function LastCalls({ userId }: { userId: string }) {
-  const list = useRest<ListPage<ExecutionRecord>>(`/api/executions${query({ userId, limit: 6 })}`, {
+  const list = useRest('/api/executions', {
+    query: { userId, limit: 6 },
     topics: ['executions'],
   });
   return (
@@ -186,7 +187,7 @@ function Tokens({ user: { userId, username } }: { user: UserRecord }) {
             dangerous
             done={`The tokens of ${username} are revoked.`}
             title={`Revoke all tokens of ${username}?`}
-            run={() => rest(`/users/${encodeURIComponent(userId)}/tokens/revoke`, { method: 'POST' })}
+            run={() => rest('POST', '/users/{userId}/tokens/revoke', { path: { userId } })}
           >
             Every JWT that was issued for {username} until now is refused within a second. Pages and agents
             that use one stop until your application gets a new one. Accounts and access URLs stay.

@@ -14,7 +14,7 @@ import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { useAll, useRest } from '../queries.ts';
-import { exchange, query, type Answer } from '../rest-client.ts';
+import { exchange, type Answer } from '../rest-client.ts';
 import { useScope, useSession } from '../signed-in.ts';
 import { RunResult } from './playground-result.tsx';
 
@@ -25,21 +25,22 @@ type Choice = Record<(typeof CHOICES)[number], string>;
 export function ActionPlayground() {
   const [choice, choose] = useFilters(CHOICES);
   const { environment } = useSession();
-  const user = useRest<UserRecord>(`/users/${encodeURIComponent(choice.userId)}`, {
+  const user = useRest('/users/{userId}', {
+    path: { userId: choice.userId },
     enabled: choice.userId !== '',
   });
-  const connectors = useAll<ConnectorRecord>('/connectors');
-  const actions = useAll<ActionRecord>(`/connectors/${encodeURIComponent(choice.connectorId)}/actions`, {
+  const connectors = useAll('/connectors');
+  const actions = useAll('/connectors/{connectorId}/actions', {
+    path: { connectorId: choice.connectorId },
     enabled: choice.connectorId !== '',
   });
-  const accounts = useAll<CredentialRecord>(
-    `/users/${encodeURIComponent(choice.userId)}/credentials${query({ connectorId: choice.connectorId })}`,
-    {
-      topics: ['accounts'],
-      userId: choice.userId,
-      enabled: choice.userId !== '' && choice.connectorId !== '' && user.isSuccess,
-    },
-  );
+  const accounts = useAll('/users/{userId}/credentials', {
+    path: { userId: choice.userId },
+    query: { connectorId: choice.connectorId },
+    topics: ['accounts'],
+    userId: choice.userId,
+    enabled: choice.userId !== '' && choice.connectorId !== '' && user.isSuccess,
+  });
   const connector = connectors.data?.find((one) => one.connectorId === choice.connectorId);
   const action = actions.data?.find((one) => one.actionId === choice.actionId);
   const failed = [user, connectors, actions, accounts].find((one) => one.isError);
@@ -233,8 +234,9 @@ function obstacle(mayRun: boolean, user: UserRecord | undefined): string | undef
 }
 
 function execute({ userId, connectorId, actionId, credentialId }: Choice, input: Input): Promise<Answer> {
-  return exchange(
-    `/connectors/${encodeURIComponent(connectorId)}/actions/${encodeURIComponent(actionId)}/execute`,
-    { method: 'POST', userId, body: { input, ...(credentialId === '' ? {} : { credentialId }) } },
-  );
+  return exchange('POST', '/connectors/{connectorId}/actions/{actionId}/execute', {
+    path: { connectorId, actionId },
+    userId,
+    body: { input, ...(credentialId === '' ? {} : { credentialId }) },
+  });
 }

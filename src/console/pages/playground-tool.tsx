@@ -2,7 +2,7 @@ import { Alert, Select, SimpleGrid } from '@mantine/core';
 import { IconTool } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Effect, JsonSchema, ServerRecord, ServerTools, Simulation } from '../api-types.ts';
+import type { Effect, JsonSchema, ServerRecord, ServerTools } from '../api-types.ts';
 import { useServers } from '../names.ts';
 import { ConfirmDialog } from '../parts/acts.tsx';
 import { CallForm, type Input } from '../parts/call-form.tsx';
@@ -16,7 +16,7 @@ import { Loading } from '../parts/records.tsx';
 import { useFilters } from '../parts/search-params.ts';
 import { some } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
-import { exchange, isObject, query, rest } from '../rest-client.ts';
+import { exchange, isObject, rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { ToolResult } from './tool-result.tsx';
 
@@ -34,10 +34,12 @@ export function ToolPlayground() {
   const servers = useServers();
   const server = servers.find((one) => one.serverId === choice.serverId);
   const isChosen = server !== undefined && choice.userId !== '';
-  const tools = useAll<Tool>(
-    `/api/servers/${encodeURIComponent(choice.serverId)}/tools${query({ userId: choice.userId })}`,
-    { topics: ['accounts'], enabled: isChosen },
-  );
+  const tools = useAll('/api/servers/{serverId}/tools', {
+    path: { serverId: choice.serverId },
+    query: { userId: choice.userId },
+    topics: ['accounts'],
+    enabled: isChosen,
+  });
   const listed = isChosen ? tools.data : undefined;
   const tool = listed?.find((one) => one.name === choice.tool);
   return (
@@ -170,9 +172,10 @@ function ToolCall({ tool, server, userId }: { tool: Tool; server: ServerRecord; 
   const mayCall = useScope('mcp:use');
   const call = useMutation({
     mutationFn: async ({ input: sent, ...answers }: Turn) => {
-      const path = `/api/servers/${encodeURIComponent(server.serverId)}/call-tool`;
-      const body = { userId, name: tool.name, arguments: sent, ...answers };
-      const answer = await exchange(path, { method: 'POST', body });
+      const answer = await exchange('POST', '/api/servers/{serverId}/call-tool', {
+        path: { serverId: server.serverId },
+        body: { userId, name: tool.name, arguments: sent, ...answers },
+      });
       const { requestId } = answer;
       if (requestId) setRequestIds((before) => (answers.requestState ? [...before, requestId] : [requestId]));
       return answer;
@@ -239,8 +242,8 @@ async function effectOfInput(
   if (tool.name !== ANY_ACTION || typeof connectorId !== 'string' || typeof actionId !== 'string')
     return effectOfTool(tool);
   const input = isObject(parameters) ? { input: parameters } : {};
-  const { effect } = await rest<Simulation>(`/api/servers/${encodeURIComponent(serverId)}/simulate`, {
-    method: 'POST',
+  const { effect } = await rest('POST', '/api/servers/{serverId}/simulate', {
+    path: { serverId },
     body: { userId, connectorId, actionId, ...input },
   });
   return effect ?? effectOfTool(tool);

@@ -1,9 +1,8 @@
 import { Alert, Anchor, SegmentedControl } from '@mantine/core';
 import { Link } from 'react-router';
-import type { UserRecord } from '../api-types.ts';
 import { Page } from '../parts/page.tsx';
 import { useFilters } from '../parts/search-params.ts';
-import { useRest, type ListPage } from '../queries.ts';
+import { useRest } from '../queries.ts';
 import { ActionPlayground } from './playground-action.tsx';
 import { ToolPlayground } from './playground-tool.tsx';
 
@@ -20,7 +19,7 @@ const LEADS: Record<string, string> = {
 /** Calls an action, or a tool of an MCP server, for a user. */
 export function Playground() {
   const [{ kind }, choose] = useFilters(['kind']);
-  const first = useRest<ListPage<UserRecord>>('/users?limit=1');
+  const first = useRest('/users', { query: { limit: 1 } });
   return (
     <Page title="Playground" lead={LEADS[kind] ?? LEADS['']}>
       <div>

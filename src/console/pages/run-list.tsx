@@ -1,14 +1,13 @@
 import { Button } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import type { WorkflowRecord } from '../api-types.ts';
 import { Page } from '../parts/page.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { useAll } from '../queries.ts';
 
 /** The runs of all workflows, which Start opens with those that failed. */
 export function RunList() {
-  const { data } = useAll<WorkflowRecord>('/workflows');
+  const { data } = useAll('/workflows');
   return (
     <Page
       title="Runs"
@@ -24,10 +23,7 @@ export function RunList() {
         </Button>
       }
     >
-      <Runs
-        path="/runs"
-        nameOf={(workflowId) => data?.find((one) => one.workflowId === workflowId)?.name ?? workflowId}
-      />
+      <Runs nameOf={(workflowId) => data?.find((one) => one.workflowId === workflowId)?.name ?? workflowId} />
     </Page>
   );
 }

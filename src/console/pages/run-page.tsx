@@ -11,7 +11,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'react-router';
-import type { RunDetails, StepRecord, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import type { RunDetails, StepRecord, VersionRecord } from '../api-types.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loading } from '../parts/records.tsx';
@@ -31,13 +31,16 @@ const EVERY_MS = 1500;
 /** One run of a workflow: its steps in order, with their results and errors. */
 export function RunPage() {
   const { workflowId = '', runId = '' } = useParams();
-  const workflowPath = `/workflows/${encodeURIComponent(workflowId)}`;
-  const path = `${workflowPath}/runs/${encodeURIComponent(runId)}`;
   const [isLive, setLive] = useState(true);
-  const found = useRest<RunDetails>(path, { topics: ['runs'], everyMs: isLive && EVERY_MS });
+  const found = useRest('/workflows/{workflowId}/runs/{runId}', {
+    path: { workflowId, runId },
+    topics: ['runs'],
+    everyMs: isLive && EVERY_MS,
+  });
   const mayRead = useScope('workflows:read');
-  const workflow = useRest<WorkflowRecord>(workflowPath, { enabled: mayRead });
-  const version = useRest<VersionRecord>(`${workflowPath}/versions/${found.data?.version}`, {
+  const workflow = useRest('/workflows/{workflowId}', { path: { workflowId }, enabled: mayRead });
+  const version = useRest('/workflows/{workflowId}/versions/{version}', {
+    path: { workflowId, version: found.data?.version ?? 0 },
     enabled: mayRead && found.data !== undefined,
   });
   const ended = found.data?.endedAt;
@@ -75,7 +78,7 @@ export function RunPage() {
       }
       actions={
         <>
-          <Acts run={run} path={path} />
+          <Acts run={run} />
           {back}
         </>
       }
@@ -116,10 +119,12 @@ function noInstallation({ stepId }: RunDetails): string {
   return stepId === undefined ? 'none: a test of a version' : `none: a test of the step ${stepId}`;
 }
 
-function Acts({ run, path }: { run: RunDetails; path: string }) {
+function Acts({ run }: { run: RunDetails }) {
   const mayRun = useScope('workflows:run');
   if (!mayRun) return null;
-  const post = (act: string) => rest(`${path}/${act}`, { method: 'POST' });
+  const { workflowId, runId } = run;
+  const post = (act: 'retry' | 'cancel') =>
+    rest('POST', `/workflows/{workflowId}/runs/{runId}/${act}`, { path: { workflowId, runId } });
   return (
     <>
       {run.status === 'failed' && (

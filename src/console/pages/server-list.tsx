@@ -42,7 +42,7 @@ const COLUMNS: Column<ServerRecord>[] = [
 /** The MCP servers, with a search and a switch for each. */
 export function ServerList() {
   const [{ search }, change] = useFilters(['search']);
-  const list = useRest<{ servers: ServerRecord[]; count: number }>('/api/servers?token=false');
+  const list = useRest('/api/servers', { query: { token: 'false' } });
   const mayWrite = useScope('servers:write');
   const create = mayWrite && (
     <Button component={Link} to="/servers/new" leftSection={<IconPlus size={16} aria-hidden />}>

@@ -38,7 +38,7 @@ const PAYLOADS: { value: SettingsRecord['payloads']; label: string }[] = [
 
 /** The settings of the environment, as a form. */
 export function SettingsPage() {
-  const found = useRest<SettingsRecord>(PATH);
+  const found = useRest(PATH);
   const { environment } = useSession();
   return (
     <Page
@@ -117,8 +117,7 @@ function Form({ settings }: { settings: SettingsRecord }) {
   const [isAsking, setAsking] = useState(false);
   const [secret, show, hide] = useSecret();
   const save = async () => {
-    const { eventsSecret, ...saved } = await rest<SettingsRecord & { eventsSecret?: string }>(PATH, {
-      method: 'PUT',
+    const { eventsSecret, ...saved } = await rest('PUT', PATH, {
       body: withoutEmptyLines(draft),
     });
     queries.setQueryData([PATH, null], saved);

@@ -2,8 +2,7 @@ import { Anchor, Button, Group, SimpleGrid, Stack, Text, ThemeIcon } from '@mant
 import { IconArrowRight, IconCircleCheck, IconPointFilled } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { OpenCircuit } from '../api-types.ts';
-import type { ExecutionRecord, ExecutionSummary, Overview } from '../api-types.ts';
+import type { ExecutionSummary, Overview } from '../api-types.ts';
 import { attentionOf, nextSteps, type Note } from '../attention.ts';
 import { errorInWords } from '../error-words.ts';
 import { Empty } from '../parts/empty.tsx';
@@ -13,7 +12,7 @@ import { Loading, Records } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { count, duration, Name, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
+import { useRest } from '../queries.ts';
 import { useScope, useSession } from '../signed-in.ts';
 
 const Charts = lazy(async () => ({ default: (await import('../parts/call-charts.tsx')).CallCharts }));
@@ -22,11 +21,13 @@ const Charts = lazy(async () => ({ default: (await import('../parts/call-charts.
 export function Start() {
   const { environment } = useSession();
   const [span, setSpan] = useState('24');
-  const overview = useRest<Overview>('/api/overview', { topics: ['accounts', 'runs'], everyMs: 30_000 });
-  const summary = useRest<ExecutionSummary>(`/api/executions/summary?hours=${span}`, {
+  const overview = useRest('/api/overview', { topics: ['accounts', 'runs'], everyMs: 30_000 });
+  const summary = useRest('/api/executions/summary', {
+    query: { hours: Number(span) },
     topics: ['executions'],
   });
-  const stopped = useRest<ListPage<OpenCircuit>>('/api/circuits?limit=50', {
+  const stopped = useRest('/api/circuits', {
+    query: { limit: 50 },
     topics: ['executions'],
     enabled: useScope('executions:read'),
   });
@@ -151,7 +152,8 @@ function Calls({ summary }: { summary: ExecutionSummary }) {
 }
 
 function Failures() {
-  const list = useRest<ListPage<ExecutionRecord>>('/api/executions?outcome=failed&limit=5', {
+  const list = useRest('/api/executions', {
+    query: { outcome: 'failed', limit: 5 },
     topics: ['executions'],
   });
   if (list.isPending) return <Loading rows={3} />;

@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
-import type { ActionRecord, JsonSchema, RunDetails } from '../api-types.ts';
+import type { ActionRecord, JsonSchema } from '../api-types.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Loading } from '../parts/records.tsx';
@@ -23,7 +23,8 @@ export function StepResult({
   action: ActionRecord | undefined;
 }) {
   const [isLive, setLive] = useState(true);
-  const found = useRest<RunDetails>(`/workflows/${workflowId}/runs/${runId}`, {
+  const found = useRest('/workflows/{workflowId}/runs/{runId}', {
+    path: { workflowId, runId },
     topics: ['runs'],
     everyMs: isLive && EVERY_MS,
   });

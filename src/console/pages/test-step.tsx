@@ -172,10 +172,10 @@ function sourceOf({ isTyped, runId }: { isTyped: boolean; runId: string | undefi
 
 function useActionOf(step: DefinedStep | undefined): ActionRecord | undefined {
   const { connectorId = '', actionId = '' } = step ?? {};
-  const { data } = useRest<ActionRecord>(
-    `/connectors/${encodeURIComponent(connectorId)}/actions/${encodeURIComponent(actionId)}`,
-    { enabled: connectorId !== '' && actionId !== '' },
-  );
+  const { data } = useRest('/connectors/{connectorId}/actions/{actionId}', {
+    path: { connectorId, actionId },
+    enabled: connectorId !== '' && actionId !== '',
+  });
   return data?.actionId === actionId ? data : undefined;
 }
 

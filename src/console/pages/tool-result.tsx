@@ -11,13 +11,13 @@ import { ExecutionLinks } from '../parts/execution-links.tsx';
 import { Questions, type Answers } from '../parts/questions.tsx';
 import { Loading } from '../parts/records.tsx';
 import { duration, State } from '../parts/values.tsx';
-import { isObject, type Answer } from '../rest-client.ts';
+import { isObject, type Answer, type RequestTo } from '../rest-client.ts';
 import { Failure } from './playground-result.tsx';
 
 interface ToolResultProps<Turn> {
-  call: UseMutationResult<Answer, Error, Turn>;
+  call: UseMutationResult<Answer<ToolAnswer>, Error, Turn>;
   /** The filter of the executions that the call can have made. */
-  filter: Record<string, string>;
+  filter: RequestTo<'GET', '/api/executions'>['query'];
   requestIds: readonly string[];
   onAnswer: (requestState: string, answers: Answers) => void;
 }
@@ -34,7 +34,7 @@ export function ToolResult<Turn>({ call, filter, requestIds, onAnswer }: ToolRes
       </Empty>
     );
   const { status, body, durationMs } = call.data;
-  const answer = status < 400 && isObject(body) ? (body as ToolAnswer) : undefined;
+  const answer = call.data.ok && isObject(call.data.body) ? call.data.body : undefined;
   const { requestState, inputRequests } = answer ?? {};
   const isQuestion = answer?.resultType === 'input_required';
   const isGood = answer !== undefined && answer.isError !== true;

@@ -2,36 +2,20 @@ import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { Section } from '../parts/page.tsx';
 import { count, some } from '../parts/values.tsx';
+import type { ValueAt } from '../rest-client.ts';
 
 /** The answer to an upload. A connector file has no report. */
-export interface Uploaded {
-  connectorId: string;
-  version: number;
-  report?: {
-    operations: number;
-    imported: number;
-    notChosen: number;
-    leftOut: { operation: string; reason: string }[];
-    approximated: { place: string; what: string }[];
-    moreEntries: number;
-  };
-  changes?: {
-    added: string[];
-    removed: string[];
-    changed: { actionId: string; differences: string[] }[];
-    breaking: string[];
-    moreEntries: number;
-  };
-}
+type Uploaded = ValueAt<'PUT', '/api/connectors/{connectorId}'>;
 
 /** The report of an upload: the version that it stored, and the operations that it left out. */
 export function UploadReport({
-  uploaded: { connectorId, version, report, changes },
+  uploaded: { connectorId, version, report: found, changes },
   isDry,
 }: {
   uploaded: Uploaded;
   isDry: boolean;
 }) {
+  const report = found && 'operations' in found ? found : undefined;
   return (
     <Stack>
       <Alert

@@ -12,8 +12,8 @@ import { useCursor, useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { Id, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
+import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
 const COLUMNS: Column<UserRecord>[] = [
@@ -36,10 +36,9 @@ export function UserList() {
   const [{ search }, change] = useFilters(['search']);
   const { cursor, next, back } = useCursor();
   const mayWrite = useScope('users:write');
-  const list = useRest<ListPage<UserRecord>>(
-    `/users${query({ search: search || undefined, cursor, limit: 50 })}`,
-  );
-  const byId = useRest<UserRecord>(`/users/${encodeURIComponent(search)}`, {
+  const list = useRest('/users', { query: { search, cursor, limit: 50 } });
+  const byId = useRest('/users/{userId}', {
+    path: { userId: search },
     enabled: search.startsWith('usr_'),
   });
   const found = search.startsWith('usr_') && byId.data?.userId === search ? byId.data : undefined;
@@ -105,7 +104,7 @@ function CreateUser() {
   const [username, setUsername] = useState('');
   const goTo = useNavigate();
   const create = useAct(async () => {
-    const made = await rest<UserRecord>('/users', { method: 'POST', body: { username: username.trim() } });
+    const made = await rest('POST', '/users', { body: { username: username.trim() } });
     await goTo(`/users/${made.userId}`);
   }, 'The user is created.');
   const submit = (event: FormEvent) => {

@@ -8,12 +8,11 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
 import { List, Pager, type Column } from '../parts/records.tsx';
-import { useCursor, useFilters } from '../parts/search-params.ts';
+import { among, useCursor, useFilters } from '../parts/search-params.ts';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { count, State, When } from '../parts/values.tsx';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
 
 const EVERY_MS = 15_000;
 const FILTERS = ['state', 'userId', 'connectionId'] as const;
@@ -28,10 +27,11 @@ const STATES = [
 export function WebhookList() {
   const [filters, setFilters] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<SubscriptionRecord>>(
-    `/2023-03/one/webhooks${query({ ...filters, cursor, limit: 50 })}`,
-    { topics: ['accounts'], everyMs: EVERY_MS },
-  );
+  const list = useRest('/2023-03/one/webhooks', {
+    query: { ...filters, state: among(['active', 'failing', 'disabled'], filters.state), cursor, limit: 50 },
+    topics: ['accounts'],
+    everyMs: EVERY_MS,
+  });
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
   const following = list.data?.pagination.nextCursor;
   return (

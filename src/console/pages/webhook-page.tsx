@@ -22,10 +22,13 @@ const DAY_MS = 86_400_000;
 /** One subscription: its state, and what was delivered. */
 export function WebhookPage() {
   const { subscriptionId = '' } = useParams();
-  const path = `/webhooks/${encodeURIComponent(subscriptionId)}`;
   const mayWrite = useScope('webhooks:write');
   const [secret, show, hide] = useSecret();
-  const found = useRest<SubscriptionRecord>(path, { topics: ['accounts'], everyMs: EVERY_MS });
+  const found = useRest('/webhooks/{subscriptionId}', {
+    path: { subscriptionId },
+    topics: ['accounts'],
+    everyMs: EVERY_MS,
+  });
   const back = (
     <Button
       component={Link}
@@ -55,14 +58,14 @@ export function WebhookPage() {
     >
       <Warnings one={one} />
       <Section title="Deliveries">
-        <Deliveries path={path} mayReplay={mayWrite && one.status === 'active'} />
+        <Deliveries subscriptionId={subscriptionId} mayReplay={mayWrite && one.status === 'active'} />
       </Section>
       <Section title="Facts">
         <Facts one={one} />
       </Section>
       {mayWrite && (
         <Section title="Acts">
-          <Acts one={one} path={path} show={show} />
+          <Acts one={one} show={show} />
         </Section>
       )}
       <SecretDialog secret={secret} close={hide} title="Copy the signing secret">
@@ -156,14 +159,13 @@ function Facts({ one }: { one: SubscriptionRecord }) {
 
 interface ActsProps {
   one: SubscriptionRecord;
-  path: string;
   show: (secret: string) => void;
 }
 
-function Acts({ one, path, show }: ActsProps) {
+function Acts({ one, show }: ActsProps) {
   const navigate = useNavigate();
   const isActive = one.status === 'active';
-  const post = <T,>(act: string, body?: unknown) => rest<T>(`${path}/${act}`, { method: 'POST', body });
+  const path = { subscriptionId: one.subscriptionId };
   return (
     <div className="acts">
       {!isActive && (
@@ -171,21 +173,31 @@ function Acts({ one, path, show }: ActsProps) {
           variant="filled"
           label="Enable again"
           title="Enable the subscription again?"
-          run={() => post('enable')}
+          run={() => rest('POST', '/webhooks/{subscriptionId}/enable', { path })}
         >
           It delivers the events from now on. Recover delivers those that it missed.
         </ConfirmButton>
       )}
       {isActive && (
-        <ConfirmButton label="Send a test event" title="Send a test event?" run={() => post('test')}>
+        <ConfirmButton
+          label="Send a test event"
+          title="Send a test event?"
+          run={() => rest('POST', '/webhooks/{subscriptionId}/test', { path })}
+        >
           The receiver gets a signed event with <span className="mono">x-svc-test: true</span>.
         </ConfirmButton>
       )}
-      {isActive && <Recover recover={(since) => post('recover', { since })} />}
+      {isActive && (
+        <Recover
+          recover={(since) => rest('POST', '/webhooks/{subscriptionId}/recover', { path, body: { since } })}
+        />
+      )}
       <ConfirmButton
         label="Rotate the secret"
         title="Rotate the signing secret?"
-        run={async () => show((await post<{ secret: string }>('rotate-secret')).secret)}
+        run={async () =>
+          show((await rest('POST', '/webhooks/{subscriptionId}/rotate-secret', { path })).secret)
+        }
       >
         The new secret is shown once. Deliveries carry both signatures for 24 hours, so that the receiver has
         time to switch.
@@ -195,7 +207,7 @@ function Acts({ one, path, show }: ActsProps) {
         label="Delete"
         title="Delete the subscription?"
         run={async () => {
-          await rest(path, { method: 'DELETE' });
+          await rest('DELETE', '/webhooks/{subscriptionId}', { path });
           await navigate('/webhooks');
         }}
       >

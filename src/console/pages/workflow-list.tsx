@@ -13,7 +13,7 @@ import { useScope } from '../signed-in.ts';
 
 /** The workflows of the environment, and the runs of all. */
 export function WorkflowList() {
-  const list = useAll<WorkflowRecord>('/workflows');
+  const list = useAll('/workflows');
   const mayWrite = useScope('workflows:write');
   const nameOf = (workflowId: string) =>
     list.data?.find((one) => one.workflowId === workflowId)?.name ?? workflowId;
@@ -44,7 +44,7 @@ export function WorkflowList() {
         />
       </Section>
       <Section title="Runs of all workflows">
-        <Runs path="/runs" nameOf={nameOf} />
+        <Runs nameOf={nameOf} />
       </Section>
     </Page>
   );

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { IconArrowLeft, IconPencil } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
-import type { InstallationRecord, VersionDifference, VersionRecord, WorkflowRecord } from '../api-types.ts';
+import type { InstallationRecord, VersionRecord } from '../api-types.ts';
 import { ConfirmButton } from '../parts/acts.tsx';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Difference } from '../parts/difference.tsx';
@@ -14,16 +14,15 @@ import { useCursor, useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { Id, State, When } from '../parts/values.tsx';
-import { useAll, useRest, type ListPage } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { useAll, useRest } from '../queries.ts';
+import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Draft, triggerInWords } from './workflow-list.tsx';
 
 /** One workflow: its runs, installations and versions. */
 export function WorkflowPage() {
   const { workflowId = '' } = useParams();
-  const path = `/workflows/${encodeURIComponent(workflowId)}`;
-  const found = useRest<WorkflowRecord>(path);
+  const found = useRest('/workflows/{workflowId}', { path: { workflowId } });
   const mayWrite = useScope('workflows:write');
   const back = (
     <Button
@@ -67,24 +66,27 @@ export function WorkflowPage() {
       }
     >
       <Section title="Runs">
-        <Runs path={`${path}/runs`} />
+        <Runs workflowId={workflowId} />
       </Section>
-      <Installations path={path} />
-      <Versions path={path} />
+      <Installations workflowId={workflowId} />
+      <Versions workflowId={workflowId} />
     </Page>
   );
 }
 
-function Installations({ path }: { path: string }) {
+function Installations({ workflowId }: { workflowId: string }) {
   const mayRun = useScope('workflows:run');
   const { cursor, next, back } = useCursor('installationsAfter');
-  const list = useRest<ListPage<InstallationRecord>>(`${path}/installations${query({ cursor, limit: 25 })}`);
+  const list = useRest('/workflows/{workflowId}/installations', {
+    path: { workflowId },
+    query: { cursor, limit: 25 },
+  });
   return (
     <Section title="Installations" flush>
       <List
         label="Installations"
         list={list}
-        columns={[...INSTALLATIONS, ...(mayRun ? [runColumn(path)] : [])]}
+        columns={[...INSTALLATIONS, ...(mayRun ? [runColumn(workflowId)] : [])]}
         keyOf={(row) => row.installationId}
         empty={
           <Empty title="Not installed yet">
@@ -128,7 +130,7 @@ const INSTALLATIONS: Column<InstallationRecord>[] = [
   { label: 'Installed', end: true, cell: (row) => <When at={row.createdAt} /> },
 ];
 
-function runColumn(path: string): Column<InstallationRecord> {
+function runColumn(workflowId: string): Column<InstallationRecord> {
   return {
     label: '',
     end: true,
@@ -139,7 +141,13 @@ function runColumn(path: string): Column<InstallationRecord> {
           label="Run now"
           title="Run the workflow now?"
           done="The run has begun."
-          run={() => rest(`${path}/run${query({ userId: row.userId })}`, { method: 'POST', body: {} })}
+          run={() =>
+            rest('POST', '/workflows/{workflowId}/run', {
+              path: { workflowId },
+              query: { userId: row.userId },
+              body: {},
+            })
+          }
         >
           Its steps are real: they act in the accounts of this user.
         </ConfirmButton>
@@ -147,8 +155,8 @@ function runColumn(path: string): Column<InstallationRecord> {
   };
 }
 
-function Versions({ path }: { path: string }) {
-  const versions = useAll<VersionRecord>(`${path}/versions`);
+function Versions({ workflowId }: { workflowId: string }) {
+  const versions = useAll('/workflows/{workflowId}/versions', { path: { workflowId } });
   const [chosen, change] = useFilters(['from', 'to'] as const);
   const [newest, earlier] = versions.data ?? [];
   const from = chosen.from || String(earlier?.version ?? '');
@@ -189,7 +197,7 @@ function Versions({ path }: { path: string }) {
               onChange={(value) => change({ to: value ?? '' })}
             />
           </Group>
-          <Changes path={`${path}/versions/${from}/diff/${to}`} />
+          <Changes workflowId={workflowId} from={Number(from)} to={Number(to)} />
         </Section>
       )}
       {shown && (
@@ -219,8 +227,10 @@ const VERSIONS: Column<VersionRecord>[] = [
   { label: 'Created', end: true, cell: (row) => <When at={row.createdAt} /> },
 ];
 
-function Changes({ path }: { path: string }) {
-  const found = useRest<VersionDifference>(path);
+function Changes({ workflowId, from, to }: { workflowId: string; from: number; to: number }) {
+  const found = useRest('/workflows/{workflowId}/versions/{a}/diff/{b}', {
+    path: { workflowId, a: from, b: to },
+  });
   if (found.isError) return <ErrorNotice error={found.error} again={() => void found.refetch()} />;
   if (!found.data) return <Loading rows={2} />;
   const { changes, upgradable, addedFields, removedFields, changedFields } = found.data;

@@ -1,12 +1,12 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AttemptRecord, DeliveryRecord } from '../api-types.ts';
-import { useRest, type ListPage } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
+import { rest } from '../rest-client.ts';
 import { ConfirmButton } from './acts.tsx';
 import { Empty } from './empty.tsx';
 import { List, Pager, Records, type Column } from './records.tsx';
-import { useCursor, useFilters } from './search-params.ts';
+import { among, useCursor, useFilters } from './search-params.ts';
 import { StateFilter } from './state-filter.tsx';
 import { duration, Id, Moment, some, State, When } from './values.tsx';
 
@@ -15,16 +15,15 @@ const EVERY_MS = 3000;
 const FILTERS = ['status'] as const;
 
 /** The deliveries of a subscription, newest first, with a filter in the address. */
-export function Deliveries({ path, mayReplay }: { path: string; mayReplay: boolean }) {
+export function Deliveries({ subscriptionId, mayReplay }: { subscriptionId: string; mayReplay: boolean }) {
   const [{ status }, change] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
   const [shownId, setShown] = useState<string>();
-  const list = useRest<ListPage<DeliveryRecord>>(
-    `${path}/deliveries${query({ status, cursor, limit: 25 })}`,
-    {
-      everyMs: cursor === '' ? EVERY_MS : false,
-    },
-  );
+  const list = useRest('/webhooks/{subscriptionId}/deliveries', {
+    path: { subscriptionId },
+    query: { status: among(['waiting', 'succeeded', 'dead', 'cancelled'], status), cursor, limit: 25 },
+    everyMs: cursor === '' ? EVERY_MS : false,
+  });
   const following = list.data?.pagination.nextCursor;
   const shown = list.data?.data.find(({ deliveryId }) => deliveryId === shownId);
   return (
@@ -45,7 +44,7 @@ export function Deliveries({ path, mayReplay }: { path: string; mayReplay: boole
         <List
           label="Deliveries"
           list={list}
-          columns={columns(path, mayReplay, setShown)}
+          columns={columns(subscriptionId, mayReplay, setShown)}
           keyOf={(row) => row.deliveryId}
           empty={
             status !== '' || back ? (
@@ -70,7 +69,7 @@ export function Deliveries({ path, mayReplay }: { path: string; mayReplay: boole
 }
 
 function columns(
-  path: string,
+  subscriptionId: string,
   mayReplay: boolean,
   setShown: (deliveryId: string) => void,
 ): Column<DeliveryRecord>[] {
@@ -121,18 +120,28 @@ function columns(
     },
     { label: 'When', end: true, cell: (row) => <When at={row.createdAt} /> },
     ...(mayReplay
-      ? [{ label: '', end: true, cell: (row: DeliveryRecord) => <Replay row={row} path={path} /> }]
+      ? [
+          {
+            label: '',
+            end: true,
+            cell: (row: DeliveryRecord) => <Replay row={row} subscriptionId={subscriptionId} />,
+          },
+        ]
       : []),
   ];
 }
 
-function Replay({ row, path }: { row: DeliveryRecord; path: string }) {
+function Replay({ row, subscriptionId }: { row: DeliveryRecord; subscriptionId: string }) {
   return (
     <ConfirmButton
       size="xs"
       label="Replay"
       title={`Send delivery ${row.sequence} again?`}
-      run={() => rest(`${path}/deliveries/${encodeURIComponent(row.deliveryId)}/replay`, { method: 'POST' })}
+      run={() =>
+        rest('POST', '/webhooks/{subscriptionId}/deliveries/{deliveryId}/replay', {
+          path: { subscriptionId, deliveryId: row.deliveryId },
+        })
+      }
     >
       {row.status === 'succeeded' && 'The receiver accepted it before. '}
       It keeps its id and its number, so a receiver can recognise it. Its schedule of attempts starts again.

@@ -15,7 +15,7 @@ const EVERY_MS = 15_000;
 /** The deliveries of a day or a week in numbers and a chart. */
 export function DeliveryCounts() {
   const [span, setSpan] = useState('24');
-  const summary = useRest<DeliverySummary>(`/api/deliveries/summary?hours=${span}`, { everyMs: EVERY_MS });
+  const summary = useRest('/api/deliveries/summary', { query: { hours: Number(span) }, everyMs: EVERY_MS });
   return (
     <Section title="Deliveries" aside={<SpanChoice span={span} onChange={setSpan} />}>
       {summary.isError ? (

@@ -1,9 +1,8 @@
 import { Anchor, Group } from '@mantine/core';
 import { useEffect } from 'react';
 import { Link } from 'react-router';
-import type { ExecutionRecord } from '../api-types.ts';
-import { useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
+import type { RequestTo } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 
 /** Links to the records of the calls that requests made. A record may appear a moment after the answer. */
@@ -12,14 +11,15 @@ export function ExecutionLinks({
   requestIds,
 }: {
   /** The filter of the list of executions. */
-  filter: Record<string, string>;
+  filter: RequestTo<'GET', '/api/executions'>['query'];
   requestIds: readonly string[];
 }) {
   const enabled = useScope('executions:read');
-  const { data, refetch } = useRest<ListPage<ExecutionRecord>>(
-    `/api/executions${query({ ...filter, limit: 50 })}`,
-    { topics: ['executions'], enabled },
-  );
+  const { data, refetch } = useRest('/api/executions', {
+    query: { ...filter, limit: 50 },
+    topics: ['executions'],
+    enabled,
+  });
   const last = requestIds.at(-1);
   useEffect(() => {
     if (enabled) void refetch();

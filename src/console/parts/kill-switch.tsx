@@ -27,7 +27,9 @@ export function KillSwitch({ server, label }: { server: ServerRecord; label?: st
         done={`${name} is switched ${enabled ? 'off' : 'on'}.`}
         isOpen={isOpen}
         close={close}
-        run={() => rest(`/api/servers/${serverId}`, { method: 'PUT', body: { enabled: !enabled } })}
+        run={() =>
+          rest('PUT', '/api/servers/{serverId}', { path: { serverId }, body: { enabled: !enabled } })
+        }
       >
         {enabled
           ? 'All clients of this server are refused at once. Nothing is deleted, and you can switch it on again.'

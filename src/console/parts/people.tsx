@@ -1,6 +1,6 @@
 import { Anchor, Badge, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
-import type { PersonRecord } from '../api-types.ts';
+import type { PersonRecord } from '../console-paths.ts';
 import { useRest } from '../queries.ts';
 import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
@@ -12,7 +12,7 @@ import { some, When } from './values.tsx';
 export function People() {
   const mayRead = useScope('audit:read');
   const mayEnd = useScope('keys:write');
-  const { data } = useRest<{ people: PersonRecord[] }>('/console/people', { enabled: mayRead });
+  const { data } = useRest('/console/people', { enabled: mayRead });
   if (!data || data.people.length === 0) return null;
   return (
     <section aria-labelledby="people">
@@ -61,7 +61,7 @@ function End({ row }: { row: PersonRecord }) {
       dangerous
       label="Sign out"
       title={`Sign ${row.name} out?`}
-      run={() => rest(`/console/people/${encodeURIComponent(row.personId)}/sessions`, { method: 'DELETE' })}
+      run={() => rest('DELETE', '/console/people/{personId}/sessions', { path: { personId: row.personId } })}
     >
       The sessions of this person end at once, in every browser. To keep the person out, remove the role at
       the provider.

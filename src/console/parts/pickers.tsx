@@ -1,9 +1,7 @@
 import { MultiSelect, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useRef, useState } from 'react';
-import type { ActionRecord, ConnectorRecord, UserRecord } from '../api-types.ts';
-import { useAll, useRest, type ListPage } from '../queries.ts';
-import { query } from '../rest-client.ts';
+import { useAll, useRest } from '../queries.ts';
 import { useScope } from '../signed-in.ts';
 import { useUsername } from './user-name.tsx';
 
@@ -27,7 +25,8 @@ function useConnectorSearch(): Search {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim(), TYPING_MS);
   const enabled = useScope('connectors:read');
-  const found = useRest<ListPage<ConnectorRecord>>(`/connectors${query({ search: wanted, limit: 50 })}`, {
+  const found = useRest('/connectors', {
+    query: { search: wanted, limit: 50 },
     enabled,
   });
   return {
@@ -46,8 +45,9 @@ function useUserSearch(chosen = ''): Search {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim(), TYPING_MS);
   const enabled = useScope('users:read');
-  const first = useRest<ListPage<UserRecord>>('/users?limit=50', { enabled });
-  const named = useRest<ListPage<UserRecord>>(`/users${query({ search: wanted, limit: 50 })}`, {
+  const first = useRest('/users', { query: { limit: 50 }, enabled });
+  const named = useRest('/users', {
+    query: { search: wanted, limit: 50 },
     enabled: enabled && wanted !== '',
   });
   const name = useUsername(chosen);
@@ -193,7 +193,8 @@ function ActionPicker({
   /** The text of an option for all actions, whose value is `*`. */
   every?: string;
 }) {
-  const found = useAll<ActionRecord>(`/connectors/${encodeURIComponent(connectorId)}/actions`, {
+  const found = useAll('/connectors/{connectorId}/actions', {
+    path: { connectorId },
     enabled: useScope('connectors:read') && connectorId !== '',
   });
   const actions = connectorId === '' ? [] : (found.data ?? []);

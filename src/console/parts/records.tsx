@@ -2,7 +2,7 @@ import { Button, Group, Skeleton, Stack } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { ListPage } from '../queries.ts';
+import type { Page } from '../../client/list-reading.ts';
 import type { useCursor } from './search-params.ts';
 import { ErrorNotice } from './error-notice.tsx';
 
@@ -66,7 +66,7 @@ export function Loading({ rows = 5 }: { rows?: number }) {
 }
 
 interface ListProps<T> extends Omit<RecordsProps<T>, 'rows'> {
-  list: UseQueryResult<ListPage<T>>;
+  list: UseQueryResult<Page<T>>;
   empty: ReactNode;
   pager?: ReactNode;
 }

@@ -1,25 +1,33 @@
 import { Anchor, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RunRecord } from '../api-types.ts';
-import { useRest, type ListPage } from '../queries.ts';
-import { isObject, query } from '../rest-client.ts';
+import { useRest } from '../queries.ts';
+import { isObject } from '../rest-client.ts';
 import { Empty } from './empty.tsx';
 import { List, Pager, type Column } from './records.tsx';
-import { useCursor, useFilters } from './search-params.ts';
+import { among, useCursor, useFilters } from './search-params.ts';
 import { StateFilter } from './state-filter.tsx';
 import { UserName } from './user-name.tsx';
 import { duration, State, When } from './values.tsx';
 
 const FILTERS = ['status'] as const;
-const STATUSES = ['Queued', 'Running', 'Waiting', 'Succeeded', 'Failed', 'Cancelled'];
+const STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 /** No topic covers the changes of a run between its begin and its end. */
 const EVERY_MS = 5000;
 
 /** Runs, newest first, with a filter in the address. `nameOf` returns the names of workflows. */
-export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: string) => string }) {
+export function Runs({
+  workflowId,
+  nameOf,
+}: {
+  /** Undefined for the runs of all workflows. */
+  workflowId?: string;
+  nameOf?: (workflowId: string) => string;
+}) {
   const [{ status }, change] = useFilters(FILTERS);
   const { cursor, next, back } = useCursor();
-  const list = useRest<ListPage<RunRecord>>(`${path}${query({ status, cursor, limit: 25 })}`, {
+  const list = useRest('/runs', {
+    query: { workflowId, status: among(STATUSES, status), cursor, limit: 25 },
     topics: cursor === '' ? ['runs'] : [],
     everyMs: cursor === '' ? EVERY_MS : false,
   });
@@ -32,7 +40,7 @@ export function Runs({ path, nameOf }: { path: string; nameOf?: (workflowId: str
         onChange={(value) => change({ status: value })}
         data={[
           { value: '', label: 'All' },
-          ...STATUSES.map((label) => ({ value: label.toLowerCase(), label })),
+          ...STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
         ]}
       />
       <div className="card">

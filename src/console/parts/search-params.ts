@@ -25,6 +25,11 @@ export function useFilters<Name extends string>(
   return [Object.fromEntries(entries) as Record<Name, string>, change];
 }
 
+/** Returns the value of a filter where the API knows it; else an empty text, which is not sent. */
+export function among<const Known extends string>(known: readonly Known[], value: string): Known | '' {
+  return known.find((one) => one === value) ?? '';
+}
+
 /**
  * Returns the position of a list with cursors. It is in the address, so the browser's Back returns to it. A second list
  * of a page has a parameter of its own.

@@ -8,16 +8,8 @@ import { ConfirmButton } from './acts.tsx';
 import { Section } from './page.tsx';
 import { Moment } from './values.tsx';
 
-/** A call, and how it is undone. */
-export interface UndoableCall extends ExecutionRecord {
-  undoOf: string | null;
-  undoneBy: string | null;
-  /** End of the time in which it can be undone; null where it cannot. */
-  undoExpiresAt: string | null;
-}
-
 /** Whether a call was undone or undoes another one, and the button that undoes it. */
-export function UndoCall({ call }: { call: UndoableCall }) {
+export function UndoCall({ call }: { call: ExecutionRecord }) {
   const { executionId, connectorId, actionId, undoOf, undoneBy, undoExpiresAt } = call;
   const mayUndo = useScope('actions:execute');
   if (!undoOf && !undoneBy && !undoExpiresAt) return null;
@@ -47,7 +39,7 @@ export function UndoCall({ call }: { call: UndoableCall }) {
             leftSection={<IconArrowBackUp size={16} aria-hidden />}
             dangerous
             done="The call is undone."
-            run={() => rest(`/executions/${encodeURIComponent(executionId)}/undo`, { method: 'POST' })}
+            run={() => rest('POST', '/executions/{executionId}/undo', { path: { executionId } })}
           >
             Gatehouse runs the inverse of {name} at the app, once, with the account of the call.
           </ConfirmButton>

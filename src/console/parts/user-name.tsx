@@ -1,9 +1,7 @@
 import { Anchor } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { UserRecord } from '../api-types.ts';
-import type { ListPage } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { Breakable } from './values.tsx';
 
@@ -64,7 +62,7 @@ function readWaiting(): void {
 async function readSome(wanted: readonly (readonly [string, Reader[]])[]): Promise<void> {
   const userIds = wanted.map(([userId]) => userId).join(',');
   try {
-    const { data } = await rest<ListPage<UserRecord>>(`/users${query({ userIds, limit: AT_ONCE })}`);
+    const { data } = await rest('GET', '/users', { query: { userIds, limit: AT_ONCE } });
     const names = new Map(data.map((one) => [one.userId, one.username]));
     for (const [userId, readers] of wanted)
       for (const { resolve } of readers) resolve(names.get(userId) ?? null);

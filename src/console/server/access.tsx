@@ -19,7 +19,7 @@ export function Access({ server }: { server: ServerRecord }) {
   const mayReveal = useScope('servers:token');
   const { serverId, name, tokenExpiresAt } = server;
   const show = useAct(async () =>
-    setAccessUrl((await rest<ServerRecord>(`/api/servers/${serverId}`)).accessUrl),
+    setAccessUrl((await rest('GET', '/api/servers/{serverId}', { path: { serverId } })).accessUrl),
   );
   const snippets = clientSnippets(name, accessUrl || HIDDEN);
   return (
@@ -117,8 +117,8 @@ function Rotation({ server, onRotated }: { server: ServerRecord; onRotated: (acc
       title={`Rotate the token of ${server.name}?`}
       run={async () => {
         const body = days === '' ? {} : { tokenExpiresInDays: Number(days) };
-        const rotated = await rest<ServerRecord>(`/api/servers/${server.serverId}/token`, {
-          method: 'POST',
+        const rotated = await rest('POST', '/api/servers/{serverId}/token', {
+          path: { serverId: server.serverId },
           body,
         });
         onRotated(rotated.accessUrl);

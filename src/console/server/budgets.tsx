@@ -27,7 +27,8 @@ export function Budgets({ server }: { server: ServerRecord }) {
   const [form, setForm] = useState<Budget[]>();
   const mayWrite = useScope('servers:write');
   const save = useAct(
-    (budgets: Budget[]) => rest(`/api/servers/${server.serverId}`, { method: 'PUT', body: { budgets } }),
+    (budgets: Budget[]) =>
+      rest('PUT', '/api/servers/{serverId}', { path: { serverId: server.serverId }, body: { budgets } }),
     'The budgets are saved. They apply to the next call.',
   );
   if (!form)

@@ -43,8 +43,8 @@ export function PastEffect({
   const compare = useAct(async () =>
     setFound({
       form,
-      past: await rest<PastSimulation>(`/api/servers/${serverId}/simulate-past`, {
-        method: 'POST',
+      past: await rest('POST', '/api/servers/{serverId}/simulate-past', {
+        path: { serverId },
         body: { restrictions: restrictionsOf(form) },
       }),
     }),

@@ -34,8 +34,8 @@ export function Rules({ server }: { server: ServerRecord }) {
   const mayWrite = useScope('servers:write');
   const save = useAct(
     (form: RestrictionForm) =>
-      rest(`/api/servers/${server.serverId}`, {
-        method: 'PUT',
+      rest('PUT', '/api/servers/{serverId}', {
+        path: { serverId: server.serverId },
         body: { restrictions: restrictionsOf(form) },
       }),
     'The restrictions are saved. They apply to the next call.',

@@ -23,8 +23,8 @@ export function SimulateCall({ server }: { server: ServerRecord }) {
   const [result, setResult] = useState<Simulation>();
   const call = useAct(async () =>
     setResult(
-      await rest<Simulation>(`/api/servers/${server.serverId}/simulate`, {
-        method: 'POST',
+      await rest('POST', '/api/servers/{serverId}/simulate', {
+        path: { serverId: server.serverId },
         body: {
           ...action,
           ...(userId === '' ? {} : { userId }),
@@ -82,7 +82,7 @@ export function SimulateCall({ server }: { server: ServerRecord }) {
 }
 
 /** @throws Error when the text is not JSON. The API rejects JSON that is not an object. */
-function objectOf(text: string): unknown {
+function objectOf(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -9,6 +9,7 @@ import { ErrorNotice } from '../parts/error-notice.tsx';
 import { count, some } from '../parts/values.tsx';
 import { useAll, useRest } from '../queries.ts';
 
+const TOOLS = '/api/servers/{serverId}/tools';
 const SHOWN = 20;
 const CHARACTERS_A_TOKEN = 4;
 
@@ -16,21 +17,20 @@ type Tool = ServerTools['data'][number];
 
 /** Tokens that the tools of a server cost in each conversation. */
 export function ToolTotal({ serverId }: { serverId: string }) {
-  const { data } = useRest<ServerTools>(sizePath(serverId));
+  const { data } = useSizes(serverId);
   if (!data) return 'Tools and their tokens';
   return `Tools: about ${count((data.tokens ?? 0) + (data.instructionTokens ?? 0))} tokens`;
 }
 
-function sizePath(serverId: string): string {
-  return `/api/servers/${serverId}/tools?format=tokens&limit=1`;
+function useSizes(serverId: string) {
+  return useRest(TOOLS, { path: { serverId }, query: { format: 'tokens', limit: 1 } });
 }
 
 /** The tools of a server as an agent sees them, the largest first. */
 export function ToolList({ serverId }: { serverId: string }) {
-  const path = `/api/servers/${serverId}/tools`;
-  const definitions = useAll<Tool>(path);
-  const sizes = useAll<Tool>(`${path}?format=tokens`);
-  const whole = useRest<ServerTools>(sizePath(serverId));
+  const definitions = useAll(TOOLS, { path: { serverId } });
+  const sizes = useAll(TOOLS, { path: { serverId }, query: { format: 'tokens' } });
+  const whole = useSizes(serverId);
   const [search, setSearch] = useState('');
   const [isAll, setAll] = useState(false);
 

@@ -1,7 +1,6 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlugConnected, IconStethoscope, IconUnlink } from '@tabler/icons-react';
-import type { OpenCircuit } from '../api-types.ts';
-import type { CredentialRecord, UserRecord } from '../api-types.ts';
+import type { CredentialRecord, OpenCircuit, Schemas, UserRecord } from '../api-types.ts';
 import { ConfirmButton, useAct } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Section } from '../parts/page.tsx';
@@ -9,18 +8,20 @@ import { Loading } from '../parts/records.tsx';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { Id, State, When } from '../parts/values.tsx';
 import { useAll } from '../queries.ts';
-import { query, rest } from '../rest-client.ts';
+import { rest } from '../rest-client.ts';
 import { useScope } from '../signed-in.ts';
 import { ConnectLink, ReconnectLink } from './links.tsx';
 
 /** The accounts of a user, with their state and what can be done. */
 export function Accounts({ user: { userId, username } }: { user: UserRecord }) {
   const mayConnect = useScope('connect:write');
-  const list = useAll<CredentialRecord>(`/users/${encodeURIComponent(userId)}/credentials`, {
+  const list = useAll('/users/{userId}/credentials', {
+    path: { userId },
     userId,
     topics: ['accounts'],
   });
-  const circuits = useAll<OpenCircuit>(`/api/circuits${query({ userId })}`, {
+  const circuits = useAll('/api/circuits', {
+    query: { userId },
     enabled: useScope('executions:read'),
   });
   return (
@@ -128,9 +129,9 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
   const { credentialId, userId, name, connectorId } = credential;
   const mayWrite = useScope('credentials:write');
   const mayConnect = useScope('connect:write');
-  const path = `/users/${encodeURIComponent(userId)}/credentials/${credentialId}`;
+  const path = { userId, credentialId };
   const check = useAct(() =>
-    rest<CredentialRecord & { checked: boolean }>(`${path}/check`, { method: 'POST', userId }),
+    rest('POST', '/users/{userId}/credentials/{credentialId}/check', { path, userId }),
   );
   return (
     <>
@@ -162,7 +163,7 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
             dangerous
             done={`${name} is disconnected.`}
             title={`Disconnect ${name}?`}
-            run={() => rest(path, { method: 'DELETE', userId })}
+            run={() => rest('DELETE', '/users/{userId}/credentials/{credentialId}', { path, userId })}
           >
             Gatehouse forgets the account of {connectorId}, and revokes its tokens at the app where the app
             supports it. Calls, webhooks and triggers that need it stop. The user can connect again, under a
@@ -178,7 +179,7 @@ function AccountActs({ credential }: { credential: CredentialRecord }) {
   );
 }
 
-function checkInWords({ checked, state }: CredentialRecord & { checked: boolean }): string {
+function checkInWords({ checked, state }: Schemas['CheckedCredential']): string {
   if (!checked) return 'The connector has no call for a check, so nothing was sent.';
   return state === 'active' ? 'The app accepts the account.' : 'The app refuses the account.';
 }

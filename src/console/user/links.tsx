@@ -32,8 +32,8 @@ export function ConnectLink({ userId, username }: { userId: string; username: st
   const [isOpen, { open, close }] = useDisclosure(false);
   const [connectorId, setConnectorId] = useState('');
   const make = useAct(() =>
-    rest<MadeLink>(`/users/${encodeURIComponent(userId)}/connect-sessions`, {
-      method: 'POST',
+    rest('POST', '/users/{userId}/connect-sessions', {
+      path: { userId },
       body: connectorId === '' ? {} : { connectors: [connectorId] },
     }),
   );
@@ -90,9 +90,8 @@ export function ReconnectLink({
   isNeeded: boolean;
 }) {
   const make = useAct(async () => {
-    const path = `/users/${encodeURIComponent(userId)}/credentials/${credentialId}/reconnect`;
-    const made = await rest<{ authorizationUrl: string; expiresAt: string }>(path, {
-      method: 'POST',
+    const made = await rest('POST', '/users/{userId}/credentials/{credentialId}/reconnect', {
+      path: { userId, credentialId },
       userId,
       body: {},
     });
