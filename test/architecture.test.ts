@@ -215,7 +215,7 @@ const ALLOWED: Record<string, string[]> = {
     'mcp/server',
   ],
   sandbox: ['lib', 'store', 'log.ts', 'package.ts'],
-  web: [],
+  web: ['client'],
   views: [],
   console: ['client'],
   client: [],

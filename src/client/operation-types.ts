@@ -16,14 +16,20 @@ export type ValueOf<Operation> = Operation extends {
   ? SuccessResponse<Answers>
   : never;
 
+/** A request to some address: its parameters and its body. */
+export interface AnyRequest {
+  path?: Record<string, unknown> | undefined;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+}
+
 /** The parameters of the path and of the query, and the body of an operation. */
-export type SentTo<Operation> = Operation extends { parameters: infer Parameters extends Sent }
+export type SentTo<Operation> = Operation extends { parameters: infer Parameters extends AnyRequest }
   ? Pick<Parameters, 'path' | 'query'> & RequestBodyOption<Operation>
   : never;
-interface Sent {
-  path?: unknown;
-  query?: unknown;
-}
+
+/** The same type. The compiler then knows for each address that it is a request. */
+export type Known<T> = T extends AnyRequest ? T : never;
 
 /** The addresses of lists. */
 export type ListPathOf<Paths> = {

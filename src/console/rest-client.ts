@@ -1,6 +1,13 @@
 import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import type { paths } from '../../data/api-types.ts';
-import type { OperationAt, Optional, SentTo, ValueOf } from '../client/operation-types.ts';
+import type {
+  AnyRequest as Sent,
+  Known,
+  OperationAt,
+  Optional,
+  SentTo,
+  ValueOf,
+} from '../client/operation-types.ts';
 import type { ConsolePaths } from './console-paths.ts';
 import { ADDRESSED } from './environment.ts';
 import { BASE } from './page-facts.ts';
@@ -23,13 +30,9 @@ type WithEmpty<T> = { [Name in keyof T]: T[Name] | '' };
 type UserOf<Operation> = Operation extends { parameters: { header: { 'x-svc-userid': string } } }
   ? { userId: string }
   : { userId?: string | undefined };
-type Known<T> = T extends AnyRequest ? T : never;
 
 /** A request without the types of its address. Values of the query that are empty are left out. */
-export interface AnyRequest {
-  path?: Record<string, unknown> | undefined;
-  query?: Record<string, unknown> | undefined;
-  body?: unknown;
+export interface AnyRequest extends Sent {
   /** The end user of the call. */
   userId?: string | undefined;
   signal?: AbortSignal;

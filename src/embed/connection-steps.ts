@@ -3,7 +3,7 @@ import {
   type AppView,
   type AuthenticationType,
   type Call,
-  type Outcome,
+  type Choice,
   type Problem,
   type Session,
 } from '../web/api.ts';
@@ -50,7 +50,7 @@ export function createSteps({ call, url }: Service, store: StateStore) {
   }
 
   async function begin(body: object): Promise<void> {
-    const answer = await call<Session>('POST', '/connect/sessions', { body });
+    const answer = await call('POST', '/connect/sessions', { body });
     if (!answer.ok) return fail(answer.problem);
     session = answer.value;
     // The application may have cancelled before.
@@ -98,9 +98,12 @@ export function createSteps({ call, url }: Service, store: StateStore) {
     );
   }
 
-  async function send({ sessionId }: Session, from: FormState, body: object): Promise<void> {
+  async function send({ sessionId }: Session, from: FormState, body: Choice): Promise<void> {
     store.set({ ...from, busy: true });
-    const answer = await call<Outcome>('POST', `/connect/sessions/${sessionId}/credentials`, { body });
+    const answer = await call('POST', '/connect/sessions/{sessionId}/credentials', {
+      path: { sessionId },
+      body,
+    });
     if (answer.ok) end(answer.value.result);
     else showProblem(from, answer.problem);
   }
@@ -112,7 +115,8 @@ export function createSteps({ call, url }: Service, store: StateStore) {
 
   async function choose(from: AccountsState, accountId: string): Promise<void> {
     store.set({ ...from, problem: null, busy: true });
-    const answer = await call<Outcome>('POST', `/connect/sessions/${session?.sessionId}/choice`, {
+    const answer = await call('POST', '/connect/sessions/{sessionId}/choice', {
+      path: { sessionId: session?.sessionId ?? '' },
       body: { accountId },
     });
     if (answer.ok) end(answer.value.result);
@@ -158,6 +162,9 @@ function withProblem(from: FormState, problem: Problem): FormState {
  * @returns its result, because it may have succeeded just before.
  */
 async function endSession(call: Call, { sessionId }: Session): Promise<ConnectionResult | undefined> {
-  const answer = await call<Outcome>('POST', `/connect/sessions/${sessionId}/cancel`, { last: true });
+  const answer = await call('POST', '/connect/sessions/{sessionId}/cancel', {
+    path: { sessionId },
+    last: true,
+  });
   return answer.ok ? answer.value.result : undefined;
 }

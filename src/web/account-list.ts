@@ -48,18 +48,12 @@ async function readAccounts(
   connectorId?: string,
   offset = 0,
 ): Promise<Answer<ConnectedAccount[]>> {
-  const query = new URLSearchParams({ ...(connectorId && { connectorId }), offset: String(offset) });
-  const answer = await call<AccountPage>('GET', `/connect/accounts?${query}`);
+  const answer = await call('GET', '/connect/accounts', { query: { connectorId, offset } });
   if (!answer.ok) return answer;
   const { data, pagination } = answer.value;
   if (pagination.nextOffset === undefined) return { ok: true, value: data };
   const rest = await readAccounts(call, connectorId, pagination.nextOffset);
   return rest.ok ? { ok: true, value: [...data, ...rest.value] } : rest;
-}
-
-interface AccountPage {
-  data: ConnectedAccount[];
-  pagination: { nextOffset?: number };
 }
 
 function drawAccounts(accounts: Accounts, found: ConnectedAccount[], notice?: Notice): HTMLElement {
@@ -130,7 +124,10 @@ function aboutOf({ name, account, createdAt }: ConnectedAccount): string {
 }
 
 async function mark(accounts: Accounts, account: ConnectedAccount): Promise<void> {
-  const answer = await accounts.call('PUT', pathOf(account), { body: { default: true } });
+  const answer = await accounts.call('PUT', '/connect/accounts/{credentialId}', {
+    path: { credentialId: account.credentialId },
+    body: { default: true },
+  });
   return showAccounts(accounts, noticeOf(accounts, answer, texts.isDefault(account.name)));
 }
 
@@ -162,7 +159,9 @@ export function drawDisconnect({ app, name, brand, disconnect, cancel }: Disconn
 }
 
 async function remove(accounts: Accounts, account: ConnectedAccount): Promise<void> {
-  const answer = await accounts.call('DELETE', pathOf(account));
+  const answer = await accounts.call('DELETE', '/connect/accounts/{credentialId}', {
+    path: { credentialId: account.credentialId },
+  });
   return showAccounts(accounts, noticeOf(accounts, answer, texts.disconnected(account.name)));
 }
 
@@ -171,8 +170,4 @@ function noticeOf({ session, app }: Accounts, answer: Answer<unknown>, done: str
   if (answer.ok) return { text: done };
   if (answer.problem.code === 'credential_not_found') return undefined;
   return { text: failureText(answer.problem, session.branding.name, app.name), bad: true };
-}
-
-function pathOf({ credentialId }: ConnectedAccount): string {
-  return `/connect/accounts/${credentialId}`;
 }

@@ -6,7 +6,7 @@ import {
   type AppView,
   type Call,
   type Choice,
-  type Outcome,
+  type Environment,
   type Problem,
   type Session,
 } from './api.ts';
@@ -24,7 +24,7 @@ import { texts } from './page-texts.ts';
 export interface Modal {
   frame: Frame;
   call: Call;
-  environment: string;
+  environment: Environment;
   start: Start;
   tell(message: object): void;
   leave(): void;
@@ -60,7 +60,8 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
   }
 
   async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
-    const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, {
+    const answer = await call('POST', '/connect/sessions/{sessionId}/credentials', {
+      path: { sessionId: on.sessionId },
       body: choice,
     });
     if (answer.ok) return void ends.outcome(on, app, answer.value.result);
@@ -137,8 +138,8 @@ export function createAccountScreen({ frame, call, environment, start, tell, lea
   }
 }
 
-type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
+type StartInput = Partial<Omit<Start, 'token'>> & { environment: Environment; credentialId?: string };
 
 export function makeSession(call: Call, input: StartInput) {
-  return call<Session>('POST', '/connect/sessions', { body: input });
+  return call('POST', '/connect/sessions', { body: input });
 }

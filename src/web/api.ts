@@ -1,17 +1,21 @@
-import type { ConnectionResult } from './sdk-types.ts';
+import type { PathsWithMethod } from 'openapi-typescript-helpers';
+import type { components, paths } from '../../data/api-types.ts';
+import type { Known, OperationAt, Optional, SentTo, ValueOf } from '../client/operation-types.ts';
 
 /* The connect routes of the service, as this page uses them: same origin, JSON. */
 
+export type Schemas = components['schemas'];
+
+/** The fields of a form. The OpenAPI document says only that they are an object. */
+type Fields = { properties?: Record<string, FieldSchema>; required?: string[] };
+type DocumentedSession = Schemas['ConnectSession'] & Partial<Pick<Schemas['ModalSession'], 'link'>>;
+type DocumentedApp = DocumentedSession['connectors'][number];
+
 /** One authentication type of an app. */
-export interface AuthenticationType {
-  type: string;
-  title: string;
-  docsUrl: string | null;
-  scopes?: string[];
-  inputSchema: { properties?: Record<string, FieldSchema>; required?: string[] };
-  /** Whether it is set up; a sign-in is when the operator has stored an OAuth app. */
-  ready: boolean;
-}
+export type AuthenticationType = Omit<
+  DocumentedApp['authentication'][number],
+  'inputSchema' | 'sampleInput'
+> & { inputSchema: Fields };
 
 /** The service's description of a field (JSON Schema 2020-12). */
 export interface FieldSchema {
@@ -29,83 +33,29 @@ export interface FieldSchema {
   contentMediaType?: string;
 }
 
-export interface AppView {
-  connectorId: string;
-  name: string;
-  description: string;
-  categories: string[];
-  iconUrl: string;
-  color: string;
-  authentication: AuthenticationType[];
-}
+export type AppView = Omit<DocumentedApp, 'authentication'> & { authentication: AuthenticationType[] };
 
-export interface Branding {
-  name: string;
-  logoUrl?: string;
-  color?: string;
-}
+export type Environment = Schemas['ApiKey']['environment'];
 
-export interface Session {
-  sessionId: string;
-  status: 'open' | 'authorizing' | 'choosing' | 'succeeded' | 'failed';
-  via: 'modal' | 'link';
-  expiresAt: string;
-  branding: Branding;
-  user: { username: string };
-  connectors: AppView[];
-  reconnect?: { credentialId: string; name: string };
-  /** The accounts that a consent reaches, while the user has to choose one. */
-  choosing?: AccountOffer;
-  /** Whether the browser returns to the application's own page afterwards. */
-  returns: boolean;
-  result?: ConnectionResult;
-  /** For the window; only the modal that made the session has it. */
-  link?: string;
-}
+export type Branding = DocumentedSession['branding'];
+
+/** A connect session. Only the modal that made it has `link`, for the window. */
+export type Session = Omit<DocumentedSession, 'connectors'> & { connectors: AppView[] };
 
 /** The accounts that a consent reaches. */
-export interface AccountOffer {
-  connectorId: string;
-  accounts: OfferedAccount[];
-}
+export type AccountOffer = NonNullable<DocumentedSession['choosing']>;
 
-export interface OfferedAccount {
-  accountId: string;
-  label: string;
-  detail?: string;
-  /** Whether the user has connected it already. */
-  connected: boolean;
-}
+export type OfferedAccount = AccountOffer['accounts'][number];
 
 /** An account that the user has connected. */
-export interface ConnectedAccount {
-  credentialId: string;
-  connectorId: string;
-  name: string;
-  state: 'active' | 'needs_reconnect' | 'revoked';
-  /** The account as the app names it. */
-  account?: { id: string; name?: string };
-  default: boolean;
-  createdAt: string;
-}
+export type ConnectedAccount = Schemas['Credential'];
+
+type DocumentedForm = ValueAt<'GET', '/workflows/{workflowId}/install'>;
 
 /** The form of a workflow installation. */
-export interface InstallForm {
-  workflowId: string;
-  name: string;
-  version: number;
+export type InstallForm = Omit<DocumentedForm, 'configurableFields'> & {
   configurableFields: { properties?: Record<string, ConfigSchema>; required?: string[] };
-  connectors: {
-    connectorId: string;
-    name: string;
-    iconUrl: string;
-    needsAccount: boolean;
-    credentials: { credentialId: string; name: string }[];
-  }[];
-  installation: { config: Record<string, unknown>; credentials: Record<string, string> } | null;
-  branding: Branding;
-  user: { username: string };
-}
+};
 
 /** A configurable field (JSON Schema 2020-12), of any type. */
 export interface ConfigSchema extends Omit<FieldSchema, 'default' | 'enum'> {
@@ -122,11 +72,7 @@ export interface Choice {
 }
 
 /** The result of sending or leaving a form. */
-export interface Outcome {
-  result: ConnectionResult;
-  /** Where the browser goes next, when the link has a return address. */
-  redirectTo?: string;
-}
+export type Outcome = ValueAt<'POST', '/connect/sessions/{sessionId}/cancel'>;
 
 export interface Problem {
   code: string;
@@ -143,9 +89,19 @@ export function isOver({ code }: Problem): boolean {
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type PathWith<M extends Method> = PathsWithMethod<paths, Lowercase<M>>;
+type OperationOf<M extends Method, P extends PathWith<M>> = OperationAt<paths, P, Lowercase<M>>;
+
+/** The value of a successful answer. */
+export type ValueAt<M extends Method, P extends PathWith<M>> = ValueOf<OperationOf<M, P>>;
+
+/** The parameters and the body of a request. `last`: the page goes away, and the request is still sent. */
+type Sent<M extends Method, P extends PathWith<M>> = Known<SentTo<OperationOf<M, P>> & { last?: boolean }>;
+
 /** Sends one request. A refusal and a network failure are answers too; it never throws. */
-export type Call = <T>(
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-  path: string,
-  sent?: { body?: object; last?: boolean },
-) => Promise<Answer<T>>;
+export type Call = <M extends Method, P extends PathWith<M>>(
+  method: M,
+  path: P,
+  ...sent: Optional<Sent<M, P>>
+) => Promise<Answer<ValueAt<M, P>>>;

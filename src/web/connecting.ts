@@ -1,14 +1,6 @@
 import { createAccountScreen, makeSession, type Modal, type ShowOptions } from './account-screen.ts';
 import { connectedApps, showAccounts } from './account-list.ts';
-import {
-  isOver,
-  type AppView,
-  type Call,
-  type ConnectedAccount,
-  type Outcome,
-  type Problem,
-  type Session,
-} from './api.ts';
+import { isOver, type AppView, type Call, type ConnectedAccount, type Problem, type Session } from './api.ts';
 import { drawChooser } from './chooser.ts';
 import type { Start } from './messages.ts';
 import { drawFailure, drawList } from './screens.ts';
@@ -162,8 +154,11 @@ export function createConnecting(
  * @returns its result, because it may have succeeded just before.
  */
 async function endSession(call: Call, session: Session): Promise<ConnectionResult | undefined> {
-  const path = `/connect/sessions/${session.sessionId}/cancel`;
-  const answer = await call<Outcome>('POST', path, { last: true });
+  const { sessionId } = session;
+  const answer = await call('POST', '/connect/sessions/{sessionId}/cancel', {
+    path: { sessionId },
+    last: true,
+  });
   return answer.ok ? answer.value.result : undefined;
 }
 

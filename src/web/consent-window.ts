@@ -76,7 +76,7 @@ export function openConsentWindow(
   };
   const poll = async (): Promise<void> => {
     const closed = opened?.closed === true;
-    const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
+    const answer = await call('GET', '/connect/sessions/{sessionId}', { path: { sessionId } });
     if (signal.aborted) return;
     if (!answer.ok) {
       if (answer.problem.code !== 'unreachable') end(() => on.failed(answer.problem));

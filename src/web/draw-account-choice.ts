@@ -31,6 +31,7 @@ interface AccountPick {
 export function drawAccountChoice(pick: AccountPick): HTMLElement {
   const { session, app, offer, cancel } = pick;
   const brand = session.branding.name;
+  const path = { sessionId: session.sessionId };
   const alert = h('div', { role: 'alert' });
   let sent = false;
   const rows = offer.accounts.map((account) => ({
@@ -55,8 +56,10 @@ export function drawAccountChoice(pick: AccountPick): HTMLElement {
     sent = true;
     row.ariaBusy = 'true';
     alert.replaceChildren();
-    const path = `/connect/sessions/${session.sessionId}/choice`;
-    const answer = await pick.call<Outcome>('POST', path, { body: { accountId } });
+    const answer = await pick.call('POST', '/connect/sessions/{sessionId}/choice', {
+      path,
+      body: { accountId },
+    });
     row.ariaBusy = null;
     sent = false;
     if (answer.ok) return pick.connected(answer.value);
@@ -68,7 +71,7 @@ export function drawAccountChoice(pick: AccountPick): HTMLElement {
 
   /** Shows the result where another window or the operator chose first. */
   async function showEnd(problem: Problem): Promise<void> {
-    const read = await pick.call<Session>('GET', `/connect/sessions/${session.sessionId}`);
+    const read = await pick.call('GET', '/connect/sessions/{sessionId}', { path });
     const result = read.ok ? read.value.result : undefined;
     if (result) pick.connected({ result });
     else pick.over(problem);

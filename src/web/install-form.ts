@@ -10,7 +10,7 @@ type Chosen = Map<string, string>;
 
 /** The input of an installation: the values of its fields, and an account for each app. */
 export interface InstallInput {
-  config: unknown;
+  config: Record<string, unknown>;
   credentials: Record<string, string>;
 }
 

@@ -14,7 +14,7 @@ export function createInstalling(
   { report, installed }: { report(outcome: InstallationResult | undefined): void; installed(): void },
 ): { begin(): Promise<void>; cancel(): Promise<NotConnected> } {
   const { frame, call, leave, start } = modal;
-  const path = `/workflows/${encodeURIComponent(workflowId)}/install`;
+  const path = { workflowId };
   /** The draft and the result of a return from an app, until they are shown. */
   const draft = takeDraft(start.resumed?.state);
   let returned = start.resumed?.result;
@@ -32,7 +32,7 @@ export function createInstalling(
 
   async function begin(): Promise<void> {
     connecting = undefined;
-    const answer = await call<InstallForm>('GET', path);
+    const answer = await call('GET', '/workflows/{workflowId}/install', { path });
     if (!answer.ok) return fail(answer.problem);
     report(undefined);
     const form = answer.value;
@@ -68,7 +68,7 @@ export function createInstalling(
 
   async function save(form: InstallForm, input: InstallInput): Promise<Problem | undefined> {
     const method = form.installation ? 'PUT' : 'POST';
-    const answer = await call<Omit<Installed, 'success'>>(method, path, { body: input });
+    const answer = await call(method, '/workflows/{workflowId}/install', { path, body: input });
     return answer.ok ? void showInstalled(form, answer.value) : answer.problem;
   }
 

@@ -20,7 +20,7 @@ const call = caller();
 export async function runLink(link: string): Promise<void> {
   const frame = drawFrame();
   frame.show(drawLoading(texts.loading));
-  const opened = await call<Session>('POST', `/connect/s/${link}/open`);
+  const opened = await call('POST', '/connect/s/{link}/open', { path: { link } });
   if (!opened.ok) return showFailure(frame, opened.problem);
   const session = opened.value;
   frame.setSession(session);
@@ -56,7 +56,7 @@ export async function runEnded(query: URLSearchParams): Promise<void> {
     return showFailure(frame, { code: query.get('error') ?? '', message: '', faults: [] });
   frame.show(drawLoading(texts.loading));
   notifyOpener(sessionId, 'finished');
-  const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
+  const answer = await call('GET', '/connect/sessions/{sessionId}', { path: { sessionId } });
   if (!answer.ok) return showFailure(frame, answer.problem);
   const session = answer.value;
   frame.setSession(session);
@@ -125,8 +125,10 @@ async function authorize(
   choice: Choice,
   page?: string,
 ): Promise<Problem | undefined> {
-  const path = `/connect/sessions/${sessionId}/authorize`;
-  const answer = await call<{ authorizationUrl: string }>('POST', path, { body: { ...choice, page } });
+  const answer = await call('POST', '/connect/sessions/{sessionId}/authorize', {
+    path: { sessionId },
+    body: { ...choice, page },
+  });
   if (!answer.ok) return answer.problem;
   // The link is used now, so going back from the app leads to the page before it.
   location.replace(answer.value.authorizationUrl);
@@ -138,16 +140,19 @@ async function store(
   session: Session,
   { app, choice }: { app: AppView; choice: Choice },
 ): Promise<Problem | undefined> {
-  const path = `/connect/sessions/${session.sessionId}/credentials`;
-  const answer = await call<Outcome>('POST', path, { body: choice });
+  const { sessionId } = session;
+  const answer = await call('POST', '/connect/sessions/{sessionId}/credentials', {
+    path: { sessionId },
+    body: choice,
+  });
   if (!answer.ok) return answer.problem;
   finish(frame, session, { outcome: answer.value, app });
   return undefined;
 }
 
 async function cancel(frame: Frame, session: Session, app: AppView): Promise<void> {
-  const path = `/connect/sessions/${session.sessionId}/cancel`;
-  const answer = await call<Outcome>('POST', path);
+  const { sessionId } = session;
+  const answer = await call('POST', '/connect/sessions/{sessionId}/cancel', { path: { sessionId } });
   if (!answer.ok) return showFailure(frame, answer.problem, { session, app });
   finish(frame, session, { outcome: answer.value, app });
 }

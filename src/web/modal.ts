@@ -1,4 +1,4 @@
-import type { AppView, Session } from './api.ts';
+import type { AppView, Environment, Session } from './api.ts';
 import type { Modal } from './account-screen.ts';
 import { createConnecting } from './connecting.ts';
 import { drawFrame } from './frame.ts';
@@ -15,7 +15,7 @@ const SUCCESS_MS = 2_500;
 type Result = ConnectionResult | InstallationResult;
 
 /** Runs the connect page inside the SDK's modal, where another origin embeds it and passes the user's token. */
-export async function runModal(environment: string): Promise<void> {
+export async function runModal(environment: Environment): Promise<void> {
   const frame = drawFrame(() => void leave());
   if (window.parent === window) {
     return frame.show(drawFailure(undefined, texts.notEmbedded, []));

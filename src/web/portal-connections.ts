@@ -57,8 +57,7 @@ export function createConnections(portal: Portal): Connections {
   }
 
   function read(cursor?: string) {
-    const query = cursor === undefined ? '' : `?${new URLSearchParams({ cursor })}`;
-    return call<Page<PortalAccount>>('GET', `/connect/portal/accounts${query}`);
+    return call('GET', '/connect/portal/accounts', { query: { cursor } });
   }
 
   function showFailure(problem: Problem): void {
@@ -78,8 +77,9 @@ export function createConnections(portal: Portal): Connections {
   }
 
   async function check({ credentialId, name, app }: PortalAccount): Promise<void> {
-    const path = `/connect/portal/accounts/${credentialId}/check`;
-    const answer = await call<PortalAccount & { checked: boolean }>('POST', path);
+    const answer = await call('POST', '/connect/portal/accounts/{credentialId}/check', {
+      path: { credentialId },
+    });
     if (!answer.ok) return show({ text: failureText(answer.problem, brand, app.name), bad: true });
     const { checked, state } = answer.value;
     if (!checked) return show({ text: portalTexts.notCheckable(name, app.name) });
@@ -93,7 +93,7 @@ export function createConnections(portal: Portal): Connections {
     const disconnect = async (): Promise<void> => {
       if (sent) return;
       sent = true;
-      const answer = await call('DELETE', `/connect/accounts/${credentialId}`);
+      const answer = await call('DELETE', '/connect/accounts/{credentialId}', { path: { credentialId } });
       if (answer.ok) portal.changed('disconnected', credentialId);
       // Another window may have disconnected the account before.
       const isGone = answer.ok || answer.problem.code === 'credential_not_found';

@@ -4,7 +4,7 @@ import { failureText } from './page-texts.ts';
 import { DELIVERY_STATES, type DeliveryState } from './portal-delivery.ts';
 import { drawDeliveryList } from './portal-delivery-list.ts';
 import { portalTexts, wordOf } from './portal-texts.ts';
-import { drawSection, timeText, type Page, type Portal, type PortalSubscription } from './portal-view.ts';
+import { drawSection, timeText, type Portal, type PortalSubscription } from './portal-view.ts';
 import { drawNotice } from './screens.ts';
 
 /** The section of the deliveries of the user's subscriptions. */
@@ -34,8 +34,7 @@ export function createDeliveries(portal: Portal): Deliveries {
 
   /** Reads all pages of the list. A failure is shown above the list, which then has less. */
   async function readSubscriptions(cursor?: string): Promise<PortalSubscription[]> {
-    const query = cursor === undefined ? '' : `?${new URLSearchParams({ cursor })}`;
-    const answer = await call<Page<PortalSubscription>>('GET', `/connect/portal/subscriptions${query}`);
+    const answer = await call('GET', '/connect/portal/subscriptions', { query: { cursor } });
     if (!answer.ok) {
       fail(answer.problem);
       return [];

@@ -2,7 +2,7 @@ import type { Call, Problem } from './api.ts';
 import { h } from './dom.ts';
 import { drawDelivery, type DeliveryState, type PortalDelivery } from './portal-delivery.ts';
 import { portalTexts } from './portal-texts.ts';
-import { drawMore, type Page } from './portal-view.ts';
+import { drawMore } from './portal-view.ts';
 
 /** How often, and how many times, a delivery that is sent again is read until its attempt ended. */
 const WATCH_MS = 1_000;
@@ -22,10 +22,7 @@ export async function drawDeliveryList(list: DeliveryList): Promise<HTMLElement>
   const rows = h('ul', { class: 'delivery-list', 'aria-label': portalTexts.deliveries });
   const end = h('div');
   const readMore = async (cursor?: string): Promise<void> => {
-    const answer = await read(list, {
-      ...(list.state && { status: list.state }),
-      ...(cursor !== undefined && { cursor }),
-    });
+    const answer = await read(list, { status: list.state, cursor });
     if (!answer.ok) return list.failed(answer.problem);
     const { data, pagination } = answer.value;
     rows.append(...data.map((one) => drawRow(list, one)));
@@ -38,9 +35,14 @@ export async function drawDeliveryList(list: DeliveryList): Promise<HTMLElement>
   return h('div', {}, rows, end);
 }
 
-function read({ call, subscriptionId }: DeliveryList, query: Record<string, string>) {
-  const path = `/connect/portal/subscriptions/${subscriptionId}/deliveries`;
-  return call<Page<PortalDelivery>>('GET', `${path}?${new URLSearchParams(query)}`);
+function read(
+  { call, subscriptionId }: DeliveryList,
+  query: { status?: DeliveryState | undefined; cursor?: string | undefined; deliveryId?: string },
+) {
+  return call('GET', '/connect/portal/subscriptions/{subscriptionId}/deliveries', {
+    path: { subscriptionId },
+    query,
+  });
 }
 
 function drawRow(list: DeliveryList, delivery: PortalDelivery): HTMLElement {
@@ -62,8 +64,12 @@ async function replay(
   row: HTMLElement,
 ): Promise<PortalDelivery> {
   const { deliveryId, attemptCount } = delivery;
-  const path = `/connect/portal/subscriptions/${list.subscriptionId}/deliveries/${deliveryId}/replay`;
-  const sent = await list.call('POST', path);
+  const { subscriptionId } = list;
+  const sent = await list.call(
+    'POST',
+    '/connect/portal/subscriptions/{subscriptionId}/deliveries/{deliveryId}/replay',
+    { path: { subscriptionId, deliveryId } },
+  );
   if (!sent.ok) {
     list.failed(sent.problem);
     return delivery;

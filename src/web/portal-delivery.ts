@@ -1,3 +1,4 @@
+import type { Schemas } from './api.ts';
 import { h, icon } from './dom.ts';
 import { portalTexts, wordOf } from './portal-texts.ts';
 import { timeText } from './portal-view.ts';
@@ -6,25 +7,8 @@ export const DELIVERY_STATES = ['waiting', 'succeeded', 'dead', 'cancelled'] as 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** A delivery of the user's, without the answers of its receiver. */
-export interface PortalDelivery {
-  deliveryId: string;
-  event: string;
-  recordId: string;
-  sequence: number;
-  status: DeliveryState;
-  attemptCount: number;
-  nextAttemptAt: string | null;
-  createdAt: string;
-  attempts: Attempt[];
-}
-
-interface Attempt {
-  number: number;
-  at: string;
-  durationMs: number;
-  status: number | null;
-  error: string | null;
-}
+export type PortalDelivery = Schemas['PortalDelivery'];
+type Attempt = PortalDelivery['attempts'][number];
 
 /** Draws a delivery, whose attempts open below it. `replay` resolves after the delivery was sent again, or not. */
 export function drawDelivery(delivery: PortalDelivery, replay: () => Promise<void>): HTMLElement {

@@ -1,5 +1,5 @@
 import type { Modal } from './account-screen.ts';
-import type { Branding, Call, ConnectedAccount } from './api.ts';
+import type { Call, Schemas, ValueAt } from './api.ts';
 import { h } from './dom.ts';
 import { texts } from './page-texts.ts';
 import { portalTexts } from './portal-texts.ts';
@@ -7,39 +7,13 @@ import { portalTexts } from './portal-texts.ts';
 /* The parts that the sections of the portal share, and the answers of their routes. */
 
 /** The user and the branding, around the lists. */
-export interface PortalView {
-  user: { username: string };
-  branding: Branding;
-  hasSubscriptions: boolean;
-}
+export type PortalView = ValueAt<'GET', '/connect/portal'>;
 
+export type PortalAccount = Schemas['PortalAccount'];
 /** The app of an account; without an icon when its connector was removed. */
-export interface PortalApp {
-  name: string;
-  iconUrl: string | null;
-}
-
-export interface PortalAccount extends ConnectedAccount {
-  app: PortalApp;
-  /** Message of the app, where it refused the account. */
-  appMessage?: string;
-  lastUsedAt: string | null;
-}
-
+export type PortalApp = PortalAccount['app'];
 /** A webhook subscription to one of the user's accounts. */
-export interface PortalSubscription {
-  subscriptionId: string;
-  account: string;
-  app: PortalApp;
-  /** Host of the receiver. */
-  receiver: string;
-  scope: string;
-  events: string[];
-  status: 'active' | 'disabled';
-  reason?: string;
-  sourceReason?: string;
-  failingSince: string | null;
-}
+export type PortalSubscription = Schemas['PortalSubscription'];
 
 export interface Page<T> {
   data: T[];

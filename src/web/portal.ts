@@ -1,4 +1,5 @@
 import type { Modal } from './account-screen.ts';
+import type { Environment } from './api.ts';
 import { drawFrame } from './frame.ts';
 import { startOf } from './messages.ts';
 import { caller } from './page-call.ts';
@@ -6,11 +7,11 @@ import { failureText, texts } from './page-texts.ts';
 import { createConnections } from './portal-connections.ts';
 import { createDeliveries } from './portal-deliveries.ts';
 import { portalTexts } from './portal-texts.ts';
-import type { Portal, PortalView } from './portal-view.ts';
+import type { Portal } from './portal-view.ts';
 import { drawFailure, drawLoading } from './screens.ts';
 
 /** Runs the portal inside the SDK's dialog, where another origin embeds it and passes the user's token. */
-export async function runPortal(environment: string): Promise<void> {
+export async function runPortal(environment: Environment): Promise<void> {
   const frame = drawFrame(() => leave());
   if (window.parent === window) {
     return frame.show(drawFailure(undefined, texts.notEmbedded, []));
@@ -36,7 +37,7 @@ export async function runPortal(environment: string): Promise<void> {
   await open();
 
   async function open(): Promise<void> {
-    const answer = await call<PortalView>('GET', `/connect/portal?environment=${environment}`);
+    const answer = await call('GET', '/connect/portal', { query: { environment } });
     if (!answer.ok) {
       const again = { label: portalTexts.tryAgain, run: () => void open() };
       const lead = failureText(answer.problem, texts.theService);
