@@ -60,7 +60,7 @@ export function readWebFiles(folder: string): WebFiles {
 /** Builds the files that browsers load from the sources in `folder`. Returns text by file name. */
 export function buildWebFiles(folder: string): Map<string, string> {
   const sources = readFolder(folder);
-  const styles = STYLES.map((name) => sources.get(`${name}.css`) ?? '');
+  const styles = STYLES.map((name) => readFileSync(join(folder, 'styles', `${name}.css`), 'utf8'));
   const built = new Map([['page.css', styles.join('\n')]]);
   for (const [name, text] of sources) {
     if (name === 'sdk-types.ts') built.set('sdk.d.ts', text + typesOf(sources.get('sdk.ts') ?? ''));
