@@ -17,8 +17,8 @@ export interface Accounts extends AsyncDisposable {
   accepted: Set<string>;
   open(token: string): Account;
   create(account: Account): string;
-  /** Resolves when every begun webhook is accepted. */
-  settled(): Promise<void>;
+  /** Whether every begun webhook is accepted. */
+  isSettled(): boolean;
 }
 
 /** `now` is the shop's clock, and `toOne` returns the address of a process that may live. */
@@ -105,9 +105,7 @@ export async function startAccounts(now: () => number, toOne: () => string): Pro
       return account;
     },
     create,
-    async settled() {
-      while (sending.size > 0) await Promise.all(sending);
-    },
+    isSettled: () => sending.size === 0,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
