@@ -16,7 +16,7 @@ import { checkCatalogue } from '../../src/cli/doctor/doctor-service.ts';
 import { buildCatalog } from '../support/build-catalog.ts';
 import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compile-check.ts';
-import { descriptionFaults } from '../../src/connectors/description-check.ts';
+import { descriptionFaults } from '../../src/author/description-check.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { checkInput } from '../../src/connectors/schemas/validate.ts';
 import { startService } from '../support/service.ts';

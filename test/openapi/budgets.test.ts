@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { connectorText } from '../../src/openapi/connector-text.ts';
+import { connectorText } from '../../src/author/connector-text.ts';
 import { estimateTokens } from '../../src/lib/token-estimate.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService } from '../support/service.ts';

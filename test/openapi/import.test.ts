@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connectorText } from '../../src/openapi/connector-text.ts';
+import { connectorText } from '../../src/author/connector-text.ts';
 import { startFileApp, type FileApp } from '../support/file-app.ts';
 import { documentWith, imported, operation } from './documents.ts';
 

@@ -3,7 +3,7 @@ import { parseConnector } from '../../src/connectors/parse.ts';
 import { compileConnector } from '../../src/connectors/compile.ts';
 import { hostingOf } from '../../src/connectors/catalog.ts';
 import { changesBetween } from '../../src/openapi/changes.ts';
-import { connectorText } from '../../src/openapi/connector-text.ts';
+import { connectorText } from '../../src/author/connector-text.ts';
 import { PATIENCE_MS } from '../support/until.ts';
 import { DOCUMENTS, importedFrom, MISSING, textOf } from './public-documents.ts';
 

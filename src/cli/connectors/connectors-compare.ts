@@ -6,7 +6,7 @@ import { overlayOf } from '../../connectors/overlay.ts';
 import { parseWithOverlay, withLine } from '../../connectors/parse.ts';
 import type { CompareTask } from '../../custom/build.ts';
 import { createBuilds } from '../../custom/builds.ts';
-import { judged, type Judged } from '../../openapi/compare/accepted.ts';
+import { judged, type Judged } from '../../author/accepted.ts';
 import type { DocumentComparison } from '../../openapi/compare/compare-document.ts';
 import { CommandError } from '../faults.ts';
 

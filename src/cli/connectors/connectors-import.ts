@@ -5,7 +5,7 @@ import type { ConnectorFile } from '../../connectors/format/format.ts';
 import { overlayOf, overlayPath } from '../../connectors/overlay.ts';
 import { parseConnector, parseWithOverlay } from '../../connectors/parse.ts';
 import { changesBetween } from '../../openapi/changes.ts';
-import { connectorText, readNote, type ImportNote } from '../../openapi/connector-text.ts';
+import { connectorText, readNote, type ImportNote } from '../../author/connector-text.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../../openapi/document-files.ts';
 import { importOpenApi, type Imported } from '../../openapi/import.ts';
 import { printNextSteps, requireOwnId, writeWhole } from './connector-folder.ts';

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { isMap, isSeq, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
-import { recordExample, type Recording } from '../../actions/example-record.ts';
+import { recordExample, type Recording } from '../../author/example-record.ts';
 import { readConfig } from '../../config.ts';
 import { faultLine, hostingOf, type Connector } from '../../connectors/catalog.ts';
 import { compileConnector } from '../../connectors/compile.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bundleDocument } from '../../openapi/bundle.ts';
+import { bundleDocument } from '../../author/bundle.ts';
 import { fileReader, MAX_FILE_BYTES, readDocument } from '../../openapi/document-files.ts';
 import { importOpenApi } from '../../openapi/import.ts';
 import { asJson, asObject } from '../../lib/json.ts';

@@ -1,4 +1,4 @@
-import type { Recording } from '../../actions/example-record.ts';
+import type { Recording } from '../../author/example-record.ts';
 import { readConfig } from '../../config.ts';
 import type { Connector } from '../../connectors/catalog.ts';
 import { storedFields } from '../../credentials/fields.ts';

@@ -12,10 +12,10 @@ import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createRemoteSessions } from '../upstream/remote/remote-sessions.ts';
 import { wholeBody } from '../upstream/sent-files.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
-import { readPage } from './offset-pages.ts';
-import { completed, withFilled } from './reads.ts';
-import { listSource, readValue, splitWindow } from './read-results.ts';
-import { afterSteps } from './follow-up-steps.ts';
+import { readPage } from '../actions/offset-pages.ts';
+import { completed, withFilled } from '../actions/reads.ts';
+import { listSource, readValue, splitWindow } from '../actions/read-results.ts';
+import { afterSteps } from '../actions/follow-up-steps.ts';
 
 /* The call of an example: as a caller's, without a store, limits and repetitions. */
 

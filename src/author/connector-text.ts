@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { Written } from './context.ts';
+import type { Written } from '../openapi/context.ts';
 
 /* The text of an imported connector file: a head of comments that describes the import, and the definition. */
 

@@ -1,8 +1,8 @@
-import { countDescriptions, descriptionFaults } from '../../connectors/description-check.ts';
-import type { ExamplesFile } from '../../connectors/format/examples-format.ts';
-import type { ConnectorFile } from '../../connectors/format/format.ts';
-import type { SemanticFault } from '../../connectors/semantics/semantic-fault.ts';
-import { parseJson, valueAt } from '../../lib/json.ts';
+import { countDescriptions, descriptionFaults } from './description-check.ts';
+import type { ExamplesFile } from '../connectors/format/examples-format.ts';
+import type { ConnectorFile } from '../connectors/format/format.ts';
+import type { SemanticFault } from '../connectors/semantics/semantic-fault.ts';
+import { parseJson, valueAt } from '../lib/json.ts';
 
 /** Errors that every connector should have an example of: a limit, a dead credential, a fault, a refusal. */
 const REFUSALS = ['upstream_rate_limited', 'credential_invalid', 'upstream_failed', 'upstream_rejected'];

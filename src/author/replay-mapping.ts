@@ -4,7 +4,7 @@ import { scopeOfSource } from '../connectors/event-scopes.ts';
 import type { SourceExample, UnifiedExample } from '../connectors/format/examples-format.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { contentOf, toDelivered, toUnified } from './map.ts';
+import { contentOf, toDelivered, toUnified } from '../unified/map.ts';
 
 /** Plays a recorded record: it must map to the unified record of the example. Returns the differences. */
 export async function replayUnified(

@@ -1,6 +1,6 @@
 import { GatehouseError } from '../lib/errors.ts';
-import { openDocuments, splitRef, type Documents, type ReadFile } from './documents.ts';
-import { BUNDLED_FILES, escaped, isRecord, type Node } from './node.ts';
+import { openDocuments, splitRef, type Documents, type ReadFile } from '../openapi/documents.ts';
+import { BUNDLED_FILES, escaped, isRecord, type Node } from '../openapi/node.ts';
 
 /**
  * Returns a document with the files that it refers to inside, as a service takes it. References to files that cannot be

@@ -4,10 +4,10 @@ import type { WriteExample } from '../connectors/format/examples-format.ts';
 import { checkInput } from '../connectors/schemas/validate.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { typedId } from './inputs.ts';
-import { modelOf } from './map.ts';
-import { givenFaults } from './writable.ts';
-import { writtenInput } from './write-record.ts';
+import { typedId } from '../unified/inputs.ts';
+import { modelOf } from '../unified/map.ts';
+import { givenFaults } from '../unified/writable.ts';
+import { writtenInput } from '../unified/write-record.ts';
 
 /**
  * Plays a recorded write: the given members must make the input of the example, which the action accepts. A member

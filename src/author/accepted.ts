@@ -1,4 +1,4 @@
-import type { FileFault } from '../../connectors/file-fault.ts';
+import type { FileFault } from '../connectors/file-fault.ts';
 
 /* A comment in the connector file accepts the differences of its line, or of the line below it. */
 

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { credentialOf } from '../../actions/example-replay.ts';
-import type { Connector } from '../../connectors/catalog.ts';
-import type { Webhooks } from '../../connectors/format/events-format.ts';
-import type { HookExample } from '../../connectors/format/examples-format.ts';
-import type { Fault } from '../../lib/errors.ts';
-import { createPause } from '../../upstream/large-answers.ts';
-import { eventScopesOf } from '../../connectors/source-model.ts';
-import { eventsIn, interpretEvent } from './hook-events.ts';
-import { readHookBody, type HookRequest } from './hook-request.ts';
-import { publicKeysIn } from './public-key.ts';
-import { createVerifier } from './verify.ts';
+import { credentialOf } from './example-replay.ts';
+import type { Connector } from '../connectors/catalog.ts';
+import type { Webhooks } from '../connectors/format/events-format.ts';
+import type { HookExample } from '../connectors/format/examples-format.ts';
+import type { Fault } from '../lib/errors.ts';
+import { createPause } from '../upstream/large-answers.ts';
+import { eventScopesOf } from '../connectors/source-model.ts';
+import { eventsIn, interpretEvent } from '../sources/webhooks/hook-events.ts';
+import { readHookBody, type HookRequest } from '../sources/webhooks/hook-request.ts';
+import { publicKeysIn } from '../sources/webhooks/public-key.ts';
+import { createVerifier } from '../sources/webhooks/verify.ts';
 
 type Expected = HookExample['expect']['events'][number];
 

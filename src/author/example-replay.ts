@@ -10,7 +10,7 @@ import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
-import { inverseOf } from './inverse.ts';
+import { inverseOf } from '../actions/inverse.ts';
 import { bodyOf, callExample, loaded, lowerCase, type Outcome } from './example-call.ts';
 
 /**

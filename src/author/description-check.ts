@@ -1,9 +1,9 @@
 import { isJsonObject } from '../lib/json.ts';
-import { inputSchemaOf, outputSchemaOf } from './schemas/action-schemas.ts';
-import type { ActionDefinition, ConnectorFile, JsonSchema } from './format/format.ts';
-import { resolved } from './schemas/model-schema.ts';
-import { parametersOf } from './parameters.ts';
-import type { SemanticFault } from './semantics/semantic-fault.ts';
+import { inputSchemaOf, outputSchemaOf } from '../connectors/schemas/action-schemas.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema } from '../connectors/format/format.ts';
+import { resolved } from '../connectors/schemas/model-schema.ts';
+import { parametersOf } from '../connectors/parameters.ts';
+import type { SemanticFault } from '../connectors/semantics/semantic-fault.ts';
 
 /** Minimum length of the description of an action. */
 const MIN_LENGTH = 25;
