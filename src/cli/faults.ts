@@ -29,6 +29,7 @@ export function faultLines(error: unknown): string[] {
 
 /** Errors whose message is written for the operator, one line for each fault. */
 const OPERATOR_ERRORS = new Set([
+  'AuthorError',
   'BackupError',
   'ConfigError',
   'ConnectorFileError',

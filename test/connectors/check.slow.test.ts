@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 import { cliEnv, runCli, tempHome } from '../support/cli.ts';
 
 /** A valid file; each fault below is one change of it. */

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 import { ownAction } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';
 import { boundedInput } from '../../src/sources/polling/record-times.ts';

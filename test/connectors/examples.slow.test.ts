@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 import { examplesFile, type ActionExample } from '../../src/connectors/format/examples-format.ts';
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');

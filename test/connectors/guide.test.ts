@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 
 const GUIDE = readFileSync(resolve(import.meta.dirname, '../../docs/connectors.md'), 'utf8');
 const blocks = [...GUIDE.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 
 /* Each kind of fault, planted in a valid file, makes the check red, and the fault names the line of the change. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { inverseOf } from '../../src/actions/inverse.ts';
-import { checkFile } from '../../src/cli/connectors/connectors-check.ts';
+import { checkFile } from '../../src/author/check-file.ts';
 import { examplesFile } from '../../src/connectors/format/examples-format.ts';
 import { parseYaml } from '../../src/connectors/parse.ts';
 import { loadCatalog } from '../../src/connectors/load-catalog.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { compareFile, type Compared } from '../../src/cli/connectors/connectors-compare.ts';
+import { compareFile, type Compared } from '../../src/author/compare-file.ts';
 import { compare } from '../../src/custom/build.ts';
 import { compareWithDocument } from '../../src/openapi/compare/compare-document.ts';
 import { MAX_FILE_BYTES } from '../../src/openapi/document-files.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { faultLine } from '../../connectors/catalog.ts';
+import { ConnectorFileError, faultLine } from '../../connectors/catalog.ts';
 import type { ConnectorFile } from '../../connectors/format/format.ts';
 import { overlayOf, overlayPath } from '../../connectors/overlay.ts';
 import { parseConnector, parseWithOverlay } from '../../connectors/parse.ts';
@@ -91,7 +91,7 @@ function readExisting(file: string, { overwrite }: ImportCommand): Existing | un
       `${file} was changed since its import. Move the changes to ${overlayPath(file)}, which imports keep, or give them up with --overwrite.`,
     );
   const parsed = parseConnector(text, file);
-  if (!parsed.definition) throw new CommandError(parsed.faults.map(faultLine).join('\n'));
+  if (!parsed.definition) throw new ConnectorFileError(parsed.faults);
   const { definition } = parsed;
   const overlay = overlayOf(file);
   const whole = overlay && parseWithOverlay({ text, file, id: undefined, overlay }).definition;

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { isMap, isSeq, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import { recordExample, type Recording } from '../../author/example-record.ts';
 import { readConfig } from '../../config.ts';
-import { faultLine, hostingOf, type Connector } from '../../connectors/catalog.ts';
+import { ConnectorFileError, hostingOf, type Connector } from '../../connectors/catalog.ts';
 import { compileConnector } from '../../connectors/compile.ts';
-import { examplesFile, type ActionExample } from '../../connectors/format/examples-format.ts';
+import type { ActionExample } from '../../connectors/format/examples-format.ts';
+import { itemText, withExample } from '../../author/examples-text.ts';
 import { overlayOf } from '../../connectors/overlay.ts';
 import { parseWithOverlay } from '../../connectors/parse.ts';
 import { fileText } from '../../lib/http/body-text.ts';
@@ -76,7 +76,7 @@ export async function recordConnector(target: string, options: RecordOptions): P
  */
 function connectorOf(id: string, file: string): Connector {
   const parsed = parseWithOverlay({ text: readFileSync(file, 'utf8'), file, id, overlay: overlayOf(file) });
-  if (!parsed.definition) throw new CommandError(parsed.faults.map(faultLine).join('\n'));
+  if (!parsed.definition) throw new ConnectorFileError(parsed.faults);
   const custom = !file.startsWith(CATALOG_FOLDER + sep);
   return compileConnector(parsed.definition, { ...hostingOf(parsed.definition, false, file), custom });
 }
@@ -155,42 +155,6 @@ async function record(connector: Connector, recording: Recording): Promise<Actio
   } finally {
     await outbound.close();
   }
-}
-
-function itemText(example: ActionExample): string {
-  const { reads, ...rest } = example;
-  return stringify([reads.length > 0 ? example : rest], { lineWidth: 110 });
-}
-
-/**
- * Returns the text of examples.yaml with one more example. Comments and the form of other entries stay.
- * @throws CommandError for a file that is not valid.
- */
-function withExample(text: string, { path, example }: { path: string; example: ActionExample }): string {
-  const item = itemText(example);
-  if (text.trim() === '') return `examples:\n${indented(item, 2)}`;
-  const document = parseDocument(text);
-  const list = isMap(document.contents) ? document.contents.get('examples', true) : undefined;
-  const isBlock = isSeq(list) && !list.flow && list.items.length > 0;
-  const end = isBlock ? list.range?.[1] : undefined;
-  let whole: string;
-  if (isBlock && list.range && end !== undefined) {
-    const start = list.range[0];
-    const column = start - (text.lastIndexOf('\n', start - 1) + 1);
-    const head = text.slice(0, end);
-    whole = `${head}${head.endsWith('\n') ? '' : '\n'}${indented(item, column)}${text.slice(end).replace(/^\n/, '')}`;
-  } else {
-    document.set('examples', [example]);
-    whole = document.toString({ lineWidth: 110 });
-  }
-  const parsed = examplesFile.safeParse(parseDocument(whole).toJS());
-  if (document.errors.length > 0 || !parsed.success)
-    throw new CommandError(`${path} is not valid, so nothing was added: gatehouse connectors check ${path}`);
-  return whole;
-}
-
-function indented(text: string, column: number): string {
-  return text.replaceAll(/^(?=.)/gm, ' '.repeat(column));
 }
 
 /** Asks on a terminal; elsewhere the answer is no. */

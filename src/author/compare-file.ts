@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { faultLine } from '../../connectors/catalog.ts';
-import type { FileFault } from '../../connectors/file-fault.ts';
-import { overlayOf } from '../../connectors/overlay.ts';
-import { parseWithOverlay, withLine } from '../../connectors/parse.ts';
-import type { CompareTask } from '../../custom/build.ts';
-import { createBuilds } from '../../custom/builds.ts';
-import { judged, type Judged } from '../../author/accepted.ts';
-import type { DocumentComparison } from '../../openapi/compare/compare-document.ts';
-import { CommandError } from '../faults.ts';
+import { ConnectorFileError } from '../connectors/catalog.ts';
+import type { FileFault } from '../connectors/file-fault.ts';
+import { overlayOf } from '../connectors/overlay.ts';
+import { parseWithOverlay, withLine } from '../connectors/parse.ts';
+import type { CompareTask } from '../custom/build.ts';
+import { createBuilds } from '../custom/builds.ts';
+import { judged, type Judged } from './accepted.ts';
+import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 
 /** A connector next to the OpenAPI document of its vendor. */
 export interface Compared {
@@ -29,7 +28,7 @@ type Compare = (task: CompareTask) => DocumentComparison | Promise<DocumentCompa
 /**
  * Compares a connector file with an OpenAPI document. By default it runs in a process of its own with limits of time
  * and memory.
- * @throws CommandError for a faulty file; GatehouseError for a document that cannot be read or exceeds the limits.
+ * @throws ConnectorFileError for a faulty file; GatehouseError for a document that cannot be read or exceeds the limits.
  */
 export async function compareFile(
   file: string,
@@ -38,7 +37,7 @@ export async function compareFile(
 ): Promise<Compared> {
   const text = await readFile(file, 'utf8');
   const parsed = parseWithOverlay({ text, file, id: undefined, overlay: overlayOf(file) });
-  if (!parsed.definition) throw new CommandError(parsed.faults.map(faultLine).join('\n'));
+  if (!parsed.definition) throw new ConnectorFileError(parsed.faults);
   const { definition, lineOf } = parsed;
   const found = await compare({ type: 'compare', definition, document: resolve(document) });
   const placed = ({ path, rule }: { path: string; rule: string }) => withLine({ file, path, rule }, lineOf);
@@ -59,14 +58,4 @@ async function compareInProcess(task: CompareTask): Promise<DocumentComparison> 
   } finally {
     await builds.close();
   }
-}
-
-export function printComparison(file: string, compared: Compared): void {
-  const { document, differences, accepted, notCompared } = compared;
-  for (const one of differences) process.stderr.write(`${faultLine(one)}\n`);
-  for (const one of notCompared) process.stdout.write(`${faultLine(one)}; not compared\n`);
-  const known = accepted.length > 0 ? `, accepted: ${accepted.length}` : '';
-  process.stdout.write(
-    `${file}: ${compared.compared} actions compared with ${document}; differences: ${differences.length}${known}\n`,
-  );
 }
