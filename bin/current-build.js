@@ -17,5 +17,5 @@ export function isBuildCurrent() {
       const path = `${folder}/${entry.name}`;
       return entry.isDirectory() ? areOlder(path) : isOlder(path);
     });
-  return isOlder(pathOf('package-lock.json')) && areOlder(pathOf('src'));
+  return isOlder(pathOf('package-lock.json')) && areOlder(pathOf('src')) && areOlder(pathOf('data/words'));
 }

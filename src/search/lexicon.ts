@@ -1,37 +1,5 @@
 import { stemOf, wordsOf } from '../lib/words.ts';
-
-/** The words of a language for the search of actions. */
-export interface Language {
-  /**
-   * Words for the same thing, a line for each concept: `name: entry, entry`. An entry is a word or a phrase. A word
-   * with `*` at its end matches every word that begins so, and other words may stand at `…`.
-   */
-  things: string;
-  /** Words for the kinds of work, in the same form. */
-  work: string;
-  /** Words without meaning for a search. */
-  empty: string;
-  /** Words that negate what follows. */
-  not: string;
-  /** Words between two steps of a request. */
-  and: string;
-  /** Words that begin a further step, also one without a verb. */
-  further: string;
-  /** Words after a negated step that begin the wanted one. */
-  but: string;
-  /** Words that begin the content of a message: `tell Ada that …`. */
-  content: string;
-  /** Words, or pairs of words, that begin a question: `did anyone cancel it`. They are separated by commas. */
-  ask: string;
-  /** Words with which a question is an order: `could you cancel it`. */
-  can: string;
-  /** Words that ask for a state: `it should be cancelled`. */
-  wish: string;
-  /** The forms of a verb that name a state: `cancelled`. */
-  state: RegExp;
-  /** Words before a thing, such as articles. A word before them at the beginning of a clause is a verb. */
-  before: string;
-}
+import type { WordLists } from './word-lists.ts';
 
 /** A word of a text, in lower case and without accents. */
 export interface Token {
@@ -94,12 +62,11 @@ export function isConcept(term: string): boolean {
   return term.startsWith('c_');
 }
 
-export function lexiconOf(language: Language, byStem: boolean): Lexicon {
+/** Prepares the words of a language. English compares words by their stems. */
+export function lexiconOf(lists: WordLists, byStem: boolean): Lexicon {
   const byText = new Map<string, Phrase>();
-  for (const line of `${language.things}${language.work}`.split('\n')) {
-    const [name, list] = line.split(': ');
-    if (!name || !list) continue;
-    for (const entry of list.split(', ')) {
+  for (const [name, entries] of [...Object.entries(lists.things), ...Object.entries(lists.work)]) {
+    for (const entry of entries) {
       const phrase = phraseOf(entry, byStem);
       const key = JSON.stringify(phrase);
       const known = byText.get(key) ?? { ...phrase, concepts: [] };
@@ -112,17 +79,17 @@ export function lexiconOf(language: Language, byStem: boolean): Lexicon {
     byStem,
     exact: byFirst(phrases.filter(({ words }) => words[0]?.isPrefix === false)),
     prefixes: byFirst(phrases.filter(({ words }) => words[0]?.isPrefix === true)),
-    empty: wordSet(language.empty),
-    not: wordSet(language.not),
-    and: wordSet(`${language.and} ${language.further}`),
-    further: wordSet(language.further),
-    but: wordSet(language.but),
-    content: wordSet(language.content),
-    ask: new Set(language.ask.split(', ')),
-    can: wordSet(language.can),
-    wish: wordSet(language.wish),
-    state: language.state,
-    before: wordSet(language.before),
+    empty: new Set(lists.empty),
+    not: new Set(lists.not),
+    and: new Set([...lists.and, ...lists.further]),
+    further: new Set(lists.further),
+    but: new Set(lists.but),
+    content: new Set(lists.content),
+    ask: new Set(lists.ask),
+    can: new Set(lists.can),
+    wish: new Set(lists.wish),
+    state: new RegExp(lists.state),
+    before: new Set(lists.before),
   };
 }
 
@@ -140,10 +107,6 @@ function phraseOf(entry: string, byStem: boolean): Omit<Phrase, 'concepts'> {
 
 function byFirst(phrases: readonly Phrase[]): Map<string, Phrase[]> {
   return Map.groupBy(phrases, ({ words }) => words[0]?.text ?? '');
-}
-
-function wordSet(words: string): Set<string> {
-  return new Set(words.split(' '));
 }
 
 /** A phrase and the positions of its words. */

@@ -1,9 +1,5 @@
 import { lexiconOf, matchAt, tokensOf, conceptTerm, type Lexicon, type Token } from './lexicon.ts';
-import { ENGLISH } from './words-english.ts';
-import { FRENCH } from './words-french.ts';
-import { GERMAN } from './words-german.ts';
-import { PORTUGUESE } from './words-portuguese.ts';
-import { SPANISH } from './words-spanish.ts';
+import { LANGUAGES, readWordLists, type WordLists } from './word-lists.ts';
 
 /** A word, or several words that form a phrase. */
 export interface Part {
@@ -46,23 +42,25 @@ export function vocabularyOf(): Vocabulary {
 }
 
 function readVocabulary(): Vocabulary {
-  const english = lexiconOf(ENGLISH, true);
-  const others = Object.entries({ de: GERMAN, fr: FRENCH, es: SPANISH, pt: PORTUGUESE });
-  const byLanguage = new Map([
-    ['en', english] as const,
-    ...others.map(([code, language]) => [code, lexiconOf(language, false)] as const),
-  ]);
+  const shared = readWordLists('en');
+  const english = lexiconOf(shared, true);
+  const byLanguage = new Map<string, Lexicon>(
+    LANGUAGES.map((language) => [
+      language,
+      language === 'en' ? english : lexiconOf(readWordLists(language), false),
+    ]),
+  );
   return {
     english,
     lexicons: [...byLanguage.values()],
     byLanguage,
-    things: namesOf(ENGLISH.things),
-    works: namesOf(ENGLISH.work),
+    things: namesOf(shared.things),
+    works: namesOf(shared.work),
   };
 }
 
-function namesOf(lines: string): Set<string> {
-  return new Set(lines.split('\n').map((line) => conceptTerm(line.split(':')[0] ?? '')));
+function namesOf(concepts: WordLists['things']): Set<string> {
+  return new Set(Object.keys(concepts).map(conceptTerm));
 }
 
 /** Returns the concepts and stems of an English text, such as the name of an action. */
