@@ -7,8 +7,8 @@ import { readConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { MIB } from '../lib/http/http-body.ts';
-import { tableProgress } from './table-progress.ts';
 import { version } from './version.ts';
+import type { Progress } from '../backup/backup-format.ts';
 
 /** The file of the store in an exported folder. */
 const EXPORTED = 'store.jsonl';
@@ -133,4 +133,20 @@ export async function importStore(folder: string, { json }: { json: boolean }): 
 
 function sum(rows: Record<string, number>): number {
   return Object.values(rows).reduce((all, count) => all + count, 0);
+}
+
+/** Shows the last finished table in one line of standard error; shows nothing where that is no terminal. */
+function tableProgress(): { onTable: Progress; end(): void } {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { onTable: () => {}, end: () => {} };
+  const clear = (): boolean => stderr.write('\r\x1b[K');
+  let all = 0;
+  return {
+    onTable(table, rows) {
+      all += rows;
+      clear();
+      stderr.write(`${all} rows, ${table}`);
+    },
+    end: clear,
+  };
 }

@@ -1,4 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync, closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -6,12 +7,16 @@ import type { Config } from '../config.ts';
 import type { OpenContext } from '../context.ts';
 import { ensureKeys, type NewKeys } from '../identity/api-keys.ts';
 import { firstKeysFile } from '../identity/store-marker.ts';
-import { publicError } from '../lib/errors.ts';
+import { publicError, thrownMessage } from '../lib/errors.ts';
 import { packagePath } from '../package.ts';
 import { ENVIRONMENTS } from '../store/environments.ts';
-import { createDemonstration, type Demonstration } from './demonstration.ts';
-import { writeFirstKeys } from './first-keys.ts';
 import { version } from './version.ts';
+import { SANDBOX_ID } from '../connectors/catalog.ts';
+import { createCredential } from '../credentials/credential-records.ts';
+import { createUser } from '../identity/users.ts';
+import { createServer } from '../servers/server-records.ts';
+import { makeFolder } from '../lib/folders.ts';
+import { CommandError } from './faults.ts';
 
 /**
  * Prints the address. On the first start of an empty store it also creates the API keys and the demonstration, and
@@ -156,4 +161,68 @@ function desktopConfig(
       },
     },
   };
+}
+
+/** Data that a new operator can try at once. */
+interface Demonstration {
+  userId: string;
+  serverName: string;
+  /** Contains the access token. */
+  accessUrl: string;
+}
+
+const SERVER_NAME = 'Sandbox';
+
+/** Creates a user, its sandbox credential and an MCP server for it. The app must be listening. */
+async function createDemonstration(context: OpenContext): Promise<Demonstration> {
+  const environment = 'development';
+  const { userId } = await createUser(context, { environment, username: 'demo' });
+  await createCredential(context, {
+    environment,
+    userId,
+    connectorId: SANDBOX_ID,
+    type: 'api_key',
+    data: { apiKey: `sandbox_${randomBytes(12).toString('hex')}` },
+  });
+  const { server, accessToken } = await createServer(context, {
+    environment,
+    name: SERVER_NAME,
+    description: 'A shop to try things with. Nothing leaves this machine.',
+    ownerUserId: userId,
+    bound: false,
+    restrictions: { connectors: { mode: 'allowlist', allowedIds: [SANDBOX_ID] } },
+  });
+  return {
+    userId,
+    serverName: SERVER_NAME,
+    accessUrl: `${context.publicUrl}/mcp/${server.serverId}/${accessToken}`,
+  };
+}
+
+/**
+ * Writes the file as a whole or not at all, synced to the disk, readable by this user alone. It replaces the file of
+ * an earlier store, whose keys are dead.
+ * @throws CommandError when it cannot be written.
+ */
+function writeFirstKeys(config: Pick<Config, 'home'>, text: string): string {
+  const file = firstKeysFile(config);
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    makeFolder(config.home);
+    const fd = openSync(draft, 'wx', 0o600);
+    try {
+      writeSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, file);
+    return file;
+  } catch (error) {
+    rmSync(draft, { force: true });
+    const reason = thrownMessage(error);
+    throw new CommandError(
+      `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
+    );
+  }
 }

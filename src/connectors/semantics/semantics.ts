@@ -4,7 +4,6 @@ import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } fr
 import { fileFaults } from './files-semantics.ts';
 import { effectsIn } from '../effects.ts';
 import { encodeFaults } from './encode-semantics.ts';
-import { derivedFaults } from './derived-semantics.ts';
 import { exchangeFaults } from './exchange-semantics.ts';
 import { mcpFaults } from './mcp-semantics.ts';
 import { partFaults } from './parts-semantics.ts';
@@ -21,6 +20,7 @@ import { stepFaults } from './steps-semantics.ts';
 import { undoFaults } from './undo-semantics.ts';
 import { xmlFaults } from './xml-semantics.ts';
 import type { SemanticFault } from './semantic-fault.ts';
+import { patternFault } from '../../lib/linear-pattern.ts';
 
 /** Names that templates of a scheme may use without a field. */
 const IMPLICIT_NAMES: { [type in Authentication['type']]: string[] } = {
@@ -339,4 +339,30 @@ function probeFaults(file: ConnectorFile, probe: string | undefined, path: strin
     return [{ path, rule: `must be callable without input, but "${probe}" requires ${needed.name}` }];
   const reads = effectsIn(action, action.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
   return reads ? [] : [{ path, rule: `must be an action that reads; "${probe}" does not` }];
+}
+
+/** Returns the faults of `derived`: sources that do not exist, names in use, and patterns without a group. */
+function derivedFaults(
+  file: ConnectorFile,
+  scheme: Exclude<Authentication, { type: 'none' }>,
+  { path, implicit }: { path: string; implicit: readonly string[] },
+): SemanticFault[] {
+  const entered = [...implicit, ...Object.keys(scheme.fields), ...Object.keys(file.variables)];
+  return Object.entries(scheme.derived).flatMap(([name, { from, pattern }]) => {
+    const at = `${path}.derived.${name}`;
+    const faults: SemanticFault[] = [];
+    if (entered.includes(name)) faults.push({ path: at, rule: 'is already a field or a variable' });
+    if (!entered.includes(from))
+      faults.push({ path: `${at}.from`, rule: `"${from}" is no field; fields: ${entered.join(', ')}` });
+    const rule = pattern === undefined ? undefined : patternRule(pattern);
+    if (rule !== undefined) faults.push({ path: `${at}.pattern`, rule });
+    return faults;
+  });
+}
+
+function patternRule(pattern: string): string | undefined {
+  const groups = pattern.replaceAll(/\\.|\[(?:\\.|[^\]])*\]/g, '').match(/\((?!\?)/g) ?? [];
+  return (
+    patternFault(pattern) ?? (groups.length === 1 ? undefined : 'must have one group, which is the value')
+  );
 }
