@@ -11,8 +11,7 @@ import type { Issuers, OwnAudience } from './issuers.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Oidc } from './oidc.ts';
 import { labelOfPerson, type Person } from './people.ts';
-import { ROLE_SCOPES } from './roles.ts';
-import { USER_SCOPES, type Scope } from './scopes.ts';
+import { ROLE_SCOPES, USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, usernameRule, type User } from './users.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
 

@@ -2,11 +2,10 @@ import type { JsonSchema } from '../connectors/format/format.ts';
 import { readBody } from './request-body.ts';
 import type { Import, Written } from './context.ts';
 import { effectFor } from './operation-effect.ts';
-import { isRecord, memberOf, textAt } from './node.ts';
+import { isRecord, LeftOut, memberOf, textAt } from './node.ts';
 import type { Operation } from './operation.ts';
 import { findPaging, type FoundPaging } from './paging.ts';
 import { readParameters } from './operation-parameters.ts';
-import { writtenPath } from './path.ts';
 import { readAnswer, type Answer } from './operation-answer.ts';
 import type { Security } from './security.ts';
 import { ownServer, type Server } from './document-servers.ts';
@@ -88,4 +87,40 @@ function responseOf(context: Import, { schema, isFile }: Answer, paging: FoundPa
     ...(Object.keys(converted).length > 0 ? { schema: converted } : {}),
   };
   return Object.keys(written).length > 0 ? { response: written } : {};
+}
+
+/** A path of the format, and the query that some documents write into a path. */
+interface WrittenPath {
+  path: string;
+  fixedQuery: Record<string, string>;
+}
+
+/**
+ * Returns the path of a request with the parameter names of the action.
+ * @throws LeftOut for a path that would lead elsewhere.
+ */
+function writtenPath(path: string, names: ReadonlyMap<string, string>): WrittenPath {
+  const [whole = ''] = path.split('#');
+  const mark = whole.indexOf('?');
+  const plain = mark < 0 ? whole : whole.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : whole.slice(mark + 1));
+  if ([...query.values()].some((value) => /[{}]/.test(value)))
+    throw new LeftOut('its path holds parameters after a question mark');
+  const written = plain
+    .split(/(\{[^{}]*\})/)
+    .map((part, index) => (index % 2 === 1 ? `{${names.get(part.slice(1, -1)) ?? ''}}` : encodedPart(part)))
+    .join('');
+  const segments = written.replaceAll(/%2e/gi, '.').split('/');
+  if (segments.some((segment) => segment === '.' || segment === '..'))
+    throw new LeftOut('its path holds dot segments');
+  if (written.startsWith('//')) throw new LeftOut('its path begins with two slashes');
+  return { path: written, fixedQuery: Object.fromEntries(query) };
+}
+
+/** Encodes what an address would encode, so that it stays the same there. */
+function encodedPart(part: string): string {
+  return part
+    .toWellFormed()
+    .replaceAll(/%(?![0-9a-fA-F]{2})/g, '%25')
+    .replaceAll(/[^\w\-.~!$&'()*+,;=:@/%]/gu, (character) => encodeURIComponent(character));
 }

@@ -1,9 +1,8 @@
 import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { Capacity } from './capacity.ts';
-import type { Item } from './claim-deliveries.ts';
+import { type Item, release } from './claim-deliveries.ts';
 import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
-import { createReleases, type Releases } from './releases.ts';
 import type { Target } from './delivery-target.ts';
 
 /** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
@@ -108,4 +107,37 @@ export class Queues {
       if (isIdle(queue, now) && now - queue.readAt > MINUTE) this.#queues.delete(id);
     this.capacity.prune(new Set([...this.all()].map((queue) => queue.target.owner)));
   }
+}
+
+/** Releases deliveries that this process leased and will not send, in the background. */
+interface Releases {
+  add(items: readonly Item[]): void;
+  /** Resolves when all releases have ended. Leases that could not be released expire. */
+  idle(): Promise<void>;
+}
+
+/** `token`: the lease token of this process; `held`: the deliveries in this process. */
+function createReleases(
+  context: Pick<Base, 'db' | 'clock' | 'log'>,
+  { token, held }: { token: string; held: Set<Item> },
+): Releases {
+  const underWay = new Set<Promise<void>>();
+  return {
+    add(items) {
+      for (const item of items) held.delete(item);
+      const ids = items.map(({ deliveryId }) => deliveryId);
+      const released = release(context, token, ids)
+        .catch((error: unknown) =>
+          context.log.error(
+            { err: error, count: ids.length },
+            'deliveries not released, their leases will expire',
+          ),
+        )
+        .finally(() => underWay.delete(released));
+      underWay.add(released);
+    },
+    async idle() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { shippedPhrases } from './shipped-phrases.ts';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { withPauses } from '../lib/pauses.ts';
-import { packagePath } from '../package.ts';
+import { listPackageFolder, packagePath } from '../package.ts';
 import { tokensOf } from './lexicon.ts';
 import { partsOf, vocabularyOf } from './vocabulary.ts';
 
@@ -87,4 +88,25 @@ function tally<T>(all: readonly T[]): Map<T, number> {
   const counts = new Map<T, number>();
   for (const one of all) counts.set(one, (counts.get(one) ?? 0) + 1);
   return counts;
+}
+
+/** The phrases of the actions of a connector, by language. */
+const phrasesFile = z.record(z.string(), z.record(z.string(), z.array(z.string())));
+const PHRASES_FOLDER = packagePath('data/phrases');
+
+/** Phrases with which people ask for an action, by language: `en`, `de`, `fr`, `es`, `pt`. */
+interface ActionPhrases {
+  /** `connectorId.actionId` */
+  name: string;
+  phrases: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Yields the phrases of the shipped actions. They are in data/phrases/<connectorId>.json. */
+function* shippedPhrases(): Generator<ActionPhrases> {
+  for (const name of listPackageFolder(PHRASES_FOLDER)) {
+    const actions = phrasesFile.parse(JSON.parse(readFileSync(join(PHRASES_FOLDER, name), 'utf8')));
+    const connectorId = name.replace(/\.json$/, '');
+    for (const [actionId, phrases] of Object.entries(actions))
+      yield { name: `${connectorId}.${actionId}`, phrases };
+  }
 }

@@ -33,10 +33,9 @@ import {
   TracerProvider,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
-import { SECOND } from '../lib/clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
-import { createExportReport, type ExportReport, type ReportLog } from './export-report.ts';
 import { createProducer } from './otlp-metrics.ts';
 import type { OtlpSettings, Sampling, Signal } from './otlp-settings.ts';
 import type { Family } from './series.ts';
@@ -248,4 +247,45 @@ function remoteContext(values: NonNullable<SpanOptions['parent']>): Context | un
     isRemote: true,
     ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
   });
+}
+
+/** The part of the log that the report uses. */
+interface ReportLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
+/** Reports failed exports to the log, once in five minutes, and their end. */
+interface ExportReport {
+  succeeded(): void;
+  failed(error: Error | undefined): void;
+}
+
+const REPORT_INTERVAL_MS = 5 * MINUTE;
+const MAX_REASON = 200;
+
+function createExportReport(log: ReportLog, signal: 'traces' | 'metrics'): ExportReport {
+  let failures = 0;
+  let loggedAt = -Infinity;
+  return {
+    succeeded() {
+      if (failures > 0) log.info({ signal, failures }, 'telemetry exported again');
+      failures = 0;
+      loggedAt = -Infinity;
+    },
+    failed(error) {
+      failures++;
+      const now = performance.now();
+      if (now - loggedAt < REPORT_INTERVAL_MS) return;
+      loggedAt = now;
+      log.warn({ signal, failures, reason: reasonOf(error) }, 'telemetry not exported, will go on');
+    },
+  };
+}
+
+/** Returns the cause without the answer of the collector. */
+function reasonOf(error: Error | undefined): string {
+  if (!error) return 'no answer';
+  const code = 'code' in error && error.code !== undefined ? `${String(error.code)} ` : '';
+  return `${code}${error.message}`.slice(0, MAX_REASON);
 }

@@ -1,7 +1,7 @@
 import type { ErrorMeaning } from '../connectors/format/errors-format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
-import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
+import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import type { Secret } from '../lib/secret.ts';
@@ -9,8 +9,8 @@ import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { readsXml } from './xml-answer.ts';
 import { costIn, pointsIn, waitForPoints } from './budget.ts';
 import { mapValue, mapValues } from './expression.ts';
-import { recordsIn } from './records-in.ts';
 import { failureOf, messagePaths } from './failure.ts';
+import type { ActionDefinition } from '../connectors/format/format.ts';
 
 const EXCERPT_CHARS = 500;
 
@@ -255,4 +255,36 @@ function budgetWaitMs(
   const points = budget && pointsIn(budget, answer, now);
   const waitMs = points && waitForPoints(points, costIn(budget, answer) ?? 1, now);
   return waitMs === 0 ? undefined : waitMs;
+}
+
+type Response = ActionDefinition['response'];
+
+/** Returns a list's records where the app answers with an object or a table; any other value unchanged. */
+function recordsIn({ keyedBy, columns }: Response, value: Json, body: Json): Json {
+  if (keyedBy !== undefined && isJsonObject(value)) return keyedRecords(keyedBy, value);
+  if (columns !== undefined && Array.isArray(value)) return tableRecords(columns, value, body);
+  return value;
+}
+
+function keyedRecords(keyedBy: string, value: JsonObject): Json[] {
+  return Object.entries(value).map(([key, record]) =>
+    isJsonObject(record) ? { [keyedBy]: key, ...record } : { [keyedBy]: key, value: record },
+  );
+}
+
+function tableRecords(
+  { at, name = '', cells, value }: NonNullable<Response['columns']>,
+  rows: Json[],
+  body: Json,
+): Json[] {
+  const listed = valueAt(body, at);
+  const names = (Array.isArray(listed) ? listed : []).map((column) => valueAt(column, name));
+  return rows.map((row) => {
+    const found = valueAt(row, cells);
+    if (!Array.isArray(found)) return row;
+    const members = names.flatMap((one, index): [string, Json][] =>
+      typeof one === 'string' && one !== '__proto__' ? [[one, valueAt(found[index], value) ?? null]] : [],
+    );
+    return Object.fromEntries(members);
+  });
 }
