@@ -1,9 +1,8 @@
 import { correctedCall, type CallForm } from '../../actions/call-corrections.ts';
 import type { Action } from '../../connectors/catalog.ts';
-import { forgiven } from '../../connectors/schemas/forgive.ts';
 import { asSchema } from '../../connectors/schemas/model-schema.ts';
-import { withNumbersOf, withOwnNumbersOf } from '../../lib/exact-numbers.ts';
-import { asJson, type Json, type JsonObject } from '../../lib/json.ts';
+import { withOwnNumbersOf } from '../../lib/exact-numbers.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { nameKey } from '../../lib/words.ts';
 import type { ToolScope } from '../scope/tool.ts';
 import { namingOf } from './visible-names.ts';
@@ -23,7 +22,6 @@ const FORM: CallForm = {
     'again',
   ]),
 };
-const WHOLE = { type: 'object', properties: { arguments: { type: 'object' } } };
 /** Arguments that a direct tool takes next to the parameters of its action. */
 const DIRECT_MEMBERS = ['confirmationToken', 'credentialId', 'again'] as const;
 
@@ -31,15 +29,6 @@ interface OwnMembers {
   confirmationToken?: string;
   credentialId?: string;
   again?: boolean;
-}
-
-/** Returns the arguments of a tool. Reads a JSON text that holds an object as this object. */
-export function readArguments({ corrections }: Pick<ToolScope, 'corrections'>, args: unknown): Json {
-  const given = withNumbersOf(args, asJson(args));
-  if (typeof given !== 'string') return given;
-  const read = forgiven(WHOLE, { arguments: given });
-  corrections.push(...read.corrections);
-  return read.input['arguments'] ?? null;
 }
 
 /** Returns a call of execute_action_svc with its ids in two members and its parameters in `parameters`. */

@@ -4,11 +4,10 @@ import { forgiven } from '../../connectors/schemas/forgive.ts';
 import { modelSchema } from '../../connectors/schemas/model-schema.ts';
 import { invalidRequest, withDetails, type GatehouseError } from '../../lib/errors.ts';
 import { withNumbersOf } from '../../lib/exact-numbers.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { asJson, isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { hasManyNamed } from '../../lib/json-bounds.ts';
 import { memoByObject } from '../../lib/memo.ts';
 import { faultsOf } from '../answers/argument-faults.ts';
-import { readArguments } from './action-call.ts';
 import { readySchemas } from './ready-schemas.ts';
 import type { Sizing } from '../scope/sizing.ts';
 import { sparseHints, type Hints, type ToolDefinition } from '../scope/tool-definition.ts';
@@ -16,6 +15,7 @@ import type { BuiltInTool, ToolScope } from '../scope/tool.ts';
 
 /** Number of faults that propose names, because each proposal may walk all visible actions. */
 const MAX_PROPOSED = 5;
+const WHOLE = { type: 'object', properties: { arguments: { type: 'object' } } };
 
 /** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */
 export function tool<S extends z.ZodType>(spec: {
@@ -81,6 +81,15 @@ export function tool<S extends z.ZodType>(spec: {
       });
     },
   };
+}
+
+/** Returns the arguments of a tool. Reads a JSON text that holds an object as this object. */
+export function readArguments({ corrections }: Pick<ToolScope, 'corrections'>, args: unknown): Json {
+  const given = withNumbersOf(args, asJson(args));
+  if (typeof given !== 'string') return given;
+  const read = forgiven(WHOLE, { arguments: given });
+  corrections.push(...read.corrections);
+  return read.input['arguments'] ?? null;
 }
 
 function tooManyArguments(name: string): GatehouseError {

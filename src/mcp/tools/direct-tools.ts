@@ -2,21 +2,23 @@ import { hash } from 'node:crypto';
 import type { Action } from '../../connectors/catalog.ts';
 import type { McpServer } from '../../servers/server-records.ts';
 import { sparseHints, type ToolDefinition } from '../scope/tool-definition.ts';
-import { BUILT_IN_BY_NAME } from './tools.ts';
 
 const MAX_DIRECT_ACTIONS = 30;
 /** 8,000 tokens, at four bytes each. */
 const MAX_DIRECT_BYTES = 32_000;
 const MAX_TOOL_NAME = 64;
 
+/** The names of the built-in tools. */
+type BuiltIn = Pick<ReadonlySet<string>, 'has'>;
+
 /** Returns a tool for each action, or none when agents search for the actions. `icons`: the icon of each connector, by id. */
 export function directTools(
   toolMode: McpServer['toolMode'],
   actions: readonly Action[],
-  icons: ReadonlyMap<string, string>,
+  { builtIn, icons }: { builtIn: BuiltIn; icons: ReadonlyMap<string, string> },
 ): ToolDefinition[] {
   if (toolMode === 'discovery' || (toolMode === 'auto' && actions.length > MAX_DIRECT_ACTIONS)) return [];
-  const tools = [...namedActions(actions)].map(([name, action]) =>
+  const tools = [...namedActions(actions, builtIn)].map(([name, action]) =>
     toolOf(name, action, icons.get(action.connectorId) ?? ''),
   );
   const isTooLong = toolMode === 'auto' && Buffer.byteLength(JSON.stringify(tools)) > MAX_DIRECT_BYTES;
@@ -27,11 +29,11 @@ export function directTools(
  * Names direct tools `<connectorId>_<actionId>`. A name that is too long, or is the name of another tool, is shortened to
  * 55 characters and gets a hash.
  */
-export function namedActions(actions: readonly Action[]): Map<string, Action> {
+export function namedActions(actions: readonly Action[], builtIn: BuiltIn): Map<string, Action> {
   const named = new Map<string, Action>();
   for (const action of actions) {
     const { connectorId, actionId, toolName: plain } = action;
-    const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_BY_NAME.has(plain);
+    const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !builtIn.has(plain);
     const name = fits
       ? plain
       : `${plain.slice(0, 55)}_${hash('sha256', `${connectorId}.${actionId}`).slice(0, 8)}`;

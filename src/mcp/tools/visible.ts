@@ -9,11 +9,11 @@ import type { LiveServer } from '../../servers/live-servers.ts';
 import type { Decision } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/environments.ts';
 import { directTools, namedActions } from './direct-tools.ts';
-import { ACCOUNT_TOOLS, BUILT_IN_TOOLS, PROGRAM_TOOLS } from './tools.ts';
+import { ACCOUNT_TOOLS, BUILT_IN_TOOLS, PROGRAM_TOOLS, BUILT_IN_BY_NAME } from './tools.ts';
 import type { BuiltInTool } from '../scope/tool.ts';
 import { MAX_PAGE_BYTES, pageTexts, type ToolDefinition } from '../scope/tool-definition.ts';
-import type { Visible, Visibility } from '../scope/visible-types.ts';
-import { withViews } from './viewed-tools.ts';
+import type { Visible, Visibility, Viewer } from '../scope/visible-types.ts';
+import { VIEW_URI } from '../scope/view-document.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -60,6 +60,7 @@ export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): 
       if (!known) {
         known = namedActions(
           context.catalog.connectors(environment).flatMap((one) => [...one.actions.values()]),
+          BUILT_IN_BY_NAME,
         );
         names.set(environment, known);
       }
@@ -124,12 +125,12 @@ export function computeVisible(
   const icons = new Map(
     connectors.map(({ connector }) => [connector.connectorId, publicUrl + iconPath(connector)]),
   );
-  const direct = directTools(server.toolMode, actions, icons);
+  const direct = directTools(server.toolMode, actions, { builtIn: BUILT_IN_BY_NAME, icons });
   const programs = offersPrograms(server.codeMode, actions.length) ? PROGRAM_TOOLS.map(hashed) : [];
   const tools = [...BUILT_IN_TOOLS.map(hashed), ...programs, ...direct];
   return {
     connectors,
-    direct: direct.length > 0 ? namedActions(actions) : new Map(),
+    direct: direct.length > 0 ? namedActions(actions, BUILT_IN_BY_NAME) : new Map(),
     tools,
     listBytes: listBytes(tools),
     instructions: instructionsOf(connectors, server.customInstructions, direct.length > 0),
@@ -201,4 +202,25 @@ function instructionsOf(
     overview += `\n${line}`;
   }
   return customInstructions === '' ? overview : `${overview}\n\n${customInstructions}`;
+}
+
+/** Returns the tools, with the address of the document at those whose results it shows. */
+function withViews(
+  { tools, direct }: { tools: readonly ToolDefinition[]; direct: ReadonlyMap<string, Action> },
+  decision: Pick<Decision, 'confirms'>,
+  viewer: Viewer,
+): readonly ToolDefinition[] {
+  const questions = viewer === 'unasked';
+  const needsAgreement = ({ effects }: Pick<Action, 'effects'>) =>
+    effects.some((effect) => decision.confirms(effect) !== undefined);
+  const isViewed = ({ name }: ToolDefinition): boolean => {
+    const action = direct.get(name);
+    if (action) return action.list || (questions && needsAgreement(action));
+    const view = BUILT_IN_BY_NAME.get(name)?.view;
+    return view === 'results' || (view === 'questions' && questions);
+  };
+  return tools.map((tool) => {
+    const { _meta: meta, ...rest } = tool;
+    return isViewed(tool) ? { ...rest, _meta: { ...meta, ui: { resourceUri: VIEW_URI } } } : tool;
+  });
 }
