@@ -15,9 +15,7 @@ export async function replayUnified(
   try {
     ({ body } = await toUnified({ connector, scope, connectionId: 'cred_example' }, record));
   } catch (error) {
-    if (error instanceof GatehouseError)
-      return [{ field: 'output', rule: `came as an error: ${error.message}` }];
-    throw error;
+    return refusalFault(error);
   }
   const { id: _id, ...actual } = contentOf(body);
   return differences(withoutEmpty(output), withoutEmpty(actual), 'output');
@@ -36,10 +34,14 @@ export async function replaySource(
     const { id: _id, raw: _raw, ...actual } = body;
     return differences({ ...output }, actual, 'output');
   } catch (error) {
-    if (error instanceof GatehouseError)
-      return [{ field: 'output', rule: `came as an error: ${error.message}` }];
-    throw error;
+    return refusalFault(error);
   }
+}
+
+/** Returns the fault of an example whose record is refused. Throws any other error again. */
+function refusalFault(error: unknown): Fault[] {
+  if (!(error instanceof GatehouseError)) throw error;
+  return [{ field: 'output', rule: `came as an error: ${error.message}` }];
 }
 
 /** Returns the differences of each member, so that a long record shows where it differs. */

@@ -8,6 +8,7 @@ import {
   hasType,
   keepsRules,
   listedValues,
+  shown,
   typesOf,
 } from './value-rules.ts';
 
@@ -29,7 +30,6 @@ const LIMITS = new Set([
   'maxLength',
   'pattern',
 ]);
-const MAX_SHOWN = 5;
 
 type Note = (what: string) => void;
 
@@ -142,9 +142,4 @@ function numberIn(text: string): number[] {
 function booleanIn(text: string): boolean[] {
   const meant = { true: true, false: false }[text];
   return meant === undefined ? [] : [meant];
-}
-
-function shown(values: readonly unknown[]): string {
-  const texts = values.slice(0, MAX_SHOWN).map((value) => JSON.stringify(value));
-  return `${texts.join(', ')}${values.length > MAX_SHOWN ? ' …' : ''}`;
 }

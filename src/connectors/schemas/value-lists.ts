@@ -7,6 +7,7 @@ import {
   hasOneType,
   keepsRules,
   listedValues,
+  shown,
   typesOf,
 } from './value-rules.ts';
 
@@ -17,7 +18,6 @@ import {
 
 /** Schemas that one search looks at. */
 const MAX_SCHEMAS = 20_000;
-const MAX_SHOWN = 5;
 /** Stands for any index or name in the place of a value. */
 const ANY = '*';
 
@@ -211,9 +211,4 @@ function below({ path, place, inside }: Place, more: string[], name: string): Pl
 
 function includes(list: readonly unknown[], value: unknown): boolean {
   return list.some((one) => JSON.stringify(one) === JSON.stringify(value));
-}
-
-function shown(values: readonly unknown[]): string {
-  const texts = values.slice(0, MAX_SHOWN).map((value) => JSON.stringify(value));
-  return `${texts.join(', ')}${values.length > MAX_SHOWN ? ' …' : ''}`;
 }

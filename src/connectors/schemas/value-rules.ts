@@ -5,6 +5,7 @@ import type { JsonSchema } from '../format/format.ts';
 /* The rules of a schema for one value, apart from those for its members. */
 
 const MAX_CACHED_PATTERNS = 1000;
+const MAX_SHOWN = 5;
 
 /** Pairs of bounds that exclude each other where the first is larger than the second. */
 const BOUNDS = [
@@ -83,6 +84,12 @@ function keepsTextRules({ minLength, maxLength, pattern }: JsonSchema, value: st
   if (typeof minLength === 'number' && length < minLength) return false;
   if (typeof maxLength === 'number' && length > maxLength) return false;
   return typeof pattern !== 'string' || matcherOf(pattern).test(value);
+}
+
+/** Returns the first values as JSON, for a note about them. */
+export function shown(values: readonly unknown[]): string {
+  const texts = values.slice(0, MAX_SHOWN).map((value) => JSON.stringify(value));
+  return `${texts.join(', ')}${values.length > MAX_SHOWN ? ' …' : ''}`;
 }
 
 /** A pattern that is refused elsewhere takes every text here. */

@@ -48,13 +48,7 @@ export const createCredentialTool = tool({
   async run(scope, { connectorId: named }): Promise<JsonObject> {
     const { connector } = visibleConnector(scope, named);
     const { connectorId } = connector;
-    const { userId } = scope.grant;
-    if (userId === undefined) {
-      throw new GatehouseError(
-        'user_id_missing',
-        'An account belongs to a user, and this server was called without one.',
-      );
-    }
+    const userId = requireUser(scope);
     if (connector.definition.authentication.every(({ type }) => type === 'none')) {
       return { connectorId, connected: true, next: `${connector.name} needs no account.` };
     }
@@ -105,6 +99,15 @@ export const setDefaultCredentialTool = tool({
   },
 });
 
+/** Returns the user of a call. @throws GatehouseError `user_id_missing` */
+function requireUser({ grant: { userId } }: ToolScope): string {
+  if (userId !== undefined) return userId;
+  throw new GatehouseError(
+    'user_id_missing',
+    'An account belongs to a user, and this server was called without one.',
+  );
+}
+
 /**
  * Returns the account of a visible app with this id, or else with exactly this name.
  * @throws GatehouseError `user_id_missing`, `credential_not_found`, `credential_ambiguous`, `credential_invalid`.
@@ -114,12 +117,7 @@ async function accountNamed(
   named: string,
   connectorId: string | undefined,
 ): Promise<{ connector: Connector; credential: Credential }> {
-  if (scope.grant.userId === undefined) {
-    throw new GatehouseError(
-      'user_id_missing',
-      'An account belongs to a user, and this server was called without one.',
-    );
-  }
+  requireUser(scope);
   const one = connectorId === undefined ? undefined : visibleConnector(scope, connectorId).connector;
   const shown = new Map(scope.visible.connectors.map(({ connector }) => [connector.connectorId, connector]));
   const all = (await credentialsOf(scope, one?.connectorId)).filter((each) => shown.has(each.connectorId));
