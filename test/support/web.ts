@@ -133,6 +133,14 @@ export async function startWeb({
   };
 }
 
+/** Ends a modal when it shows a success. It also ends on its own, perhaps during the click. */
+export async function endSuccess(page: Page, modal: FrameLocator): Promise<void> {
+  const gone = page.locator('iframe').waitFor({ state: 'detached' });
+  const done = modal.getByRole('button', { name: 'Done' });
+  await Promise.race([gone, done.click().catch(() => {})]);
+  await gone;
+}
+
 /** Returns the results that the callbacks and the promises of a page have got so far. */
 export async function resultsOf(page: Page): Promise<{ called: unknown[]; promised: unknown[] }> {
   const read = async (): Promise<[unknown[], unknown[]]> => page.evaluate('[called, promised]');

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
   let web: Web;
@@ -33,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     const { page, modal } = await open();
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_first');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     const [first] = (await resultsOf(page)).called;
 
     const again = await open();
@@ -45,7 +45,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     await again.modal.getByRole('button', { name: 'Connect another Sandbox account' }).click();
     await again.modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_second');
     await again.modal.getByRole('button', { name: 'Connect Sandbox' }).click();
-    await again.modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(again.page, again.modal);
     const [second] = (await resultsOf(again.page)).called;
     expect(second).toMatchObject({ success: true });
     expect(second).not.toEqual(first);
@@ -79,7 +79,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     const { page, modal } = await open();
     await accountIn(modal, 'Southwind').getByRole('button', { name: 'Use this account' }).focus();
     await page.keyboard.press('Enter');
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     const { called, promised } = await resultsOf(page);
     const used = { success: true, credentialId, connectionId: credentialId, connectorId: 'sandbox' };
     expect(called).toEqual([{ ...used, name: 'Southwind shop' }]);
@@ -102,7 +102,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     await modal.getByRole('button', { name: 'Reconnect Northwind shop' }).click();
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_north');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     expect((await resultsOf(page)).called).toMatchObject([{ success: true, credentialId }]);
     expect(await stored()).toMatchObject({ data: [{ credentialId, state: 'active' }] });
   });
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
         modal.getByRole('button', { name: 'Continue to Sandbox' }).click(),
       ]);
       await closesAt(popup, 'Allow');
-      await modal.getByRole('button', { name: 'Done' }).click();
+      await endSuccess(page, modal);
     };
     const first = await open();
     await first.modal.getByRole('radio', { name: 'Sign in' }).check();

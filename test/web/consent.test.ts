@@ -1,7 +1,7 @@
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { foreignConnector, startOidc, type Oidc } from '../support/oidc.ts';
-import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
   let oidc: Oidc;
@@ -45,7 +45,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     await modal.getByRole('heading', { name: 'Finish in the window of Sandbox' }).waitFor();
     await closesAt(popup, 'Allow');
     await modal.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     const { called } = await resultsOf(page);
     expect(called).toEqual([
       expect.objectContaining({ success: true, connectorId: 'sandbox', connectionId: expect.any(String) }),

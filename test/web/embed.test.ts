@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { build } from 'rolldown';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { closesAt, HAS_BROWSER, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, closesAt, HAS_BROWSER, startWeb, type Web } from '../support/web.ts';
 
 /* The package's entries for pages, in a page that an application bundles. */
 
@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('the entries of the package in a page', () => {
     const modal = page.frameLocator('iframe');
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_react');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     await expect.poll(() => results(page)).toMatchObject([{ success: true, connectorId: 'sandbox' }]);
     await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('fancy');
     expect(await button.getAttribute('aria-busy')).toBe('false');

@@ -1,6 +1,6 @@
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 import { manual, message } from '../support/workflows.ts';
 
 describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
@@ -57,7 +57,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     await modal.getByLabel('Key', { exact: false }).first().fill('canary-5513');
     await button(modal, 'Set up').click();
     await modal.getByRole('heading', { name: /is set up$/ }).waitFor();
-    await button(modal, 'Done').click();
+    await endSuccess(page, modal);
 
     const { called, promised } = await resultsOf(page);
     expect(called).toEqual([
@@ -97,14 +97,14 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     );
     await modal.getByRole('textbox', { name: 'Send to' }).fill('boss@example.com');
     await button(modal, 'Set up').click();
-    await button(modal, 'Done').click();
+    await endSuccess(page, modal);
     await resultsOf(page);
     const again = await web.install(page, { workflowId });
     await again.getByRole('heading', { name: /^Set up/ }).waitFor();
     expect(await again.getByRole('textbox', { name: 'Send to' }).inputValue()).toBe('boss@example.com');
     await again.getByRole('textbox', { name: 'Send to' }).fill('other@example.com');
     await button(again, 'Save').click();
-    await button(again, 'Done').click();
+    await endSuccess(page, again);
     await expect
       .poll(async () => (await installed(workflowId)).at('data.0.config.recipient'))
       .toBe('other@example.com');
@@ -188,7 +188,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
 
     await modal.getByRole('textbox', { name: 'Tags' }).fill('["a"]');
     await button(modal, 'Set up').click();
-    await button(modal, 'Done').click();
+    await endSuccess(page, modal);
     const { called, promised } = await resultsOf(page);
     expect(called).toMatchObject([{ success: true, workflowId, version: 1 }]);
     expect(promised).toEqual(called);

@@ -1,6 +1,6 @@
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('the modal', () => {
   let web: Web;
@@ -22,7 +22,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_ada');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
     await modal.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
 
     const { called, promised } = await resultsOf(page);
     expect(called).toEqual([
@@ -81,7 +81,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByRole('alert').getByText('begins with sandbox_').waitFor();
     await field.fill('sandbox_second');
     await field.press('Enter');
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
@@ -280,7 +280,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByRole('button', { name: 'Try again' }).click();
     await field.fill('sandbox_late');
     await field.press('Enter');
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 

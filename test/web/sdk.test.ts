@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../support/service.ts';
-import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { endSuccess, closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('the SDK', () => {
   let web: Web;
@@ -97,7 +97,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     const modal = await web.authenticate(page, { app: 'sandbox' });
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_insecure');
     await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     const { called, promised } = await resultsOf(page);
     expect(called).toMatchObject([{ success: true, connectorId: 'sandbox' }]);
     expect(promised).toEqual(called);
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
       again.getByRole('button', { name: 'Continue to Sandbox' }).click(),
     ]);
     await closesAt(popup, 'Allow');
-    await again.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(other, again);
     expect((await resultsOf(other)).called).toMatchObject([{ success: true }]);
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
       modal.getByRole('button', { name: 'Continue to Sandbox' }).click(),
     ]);
     await popup.getByRole('button', { name: 'Allow' }).click();
-    await modal.getByRole('button', { name: 'Done' }).click();
+    await endSuccess(page, modal);
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
