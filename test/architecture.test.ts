@@ -375,6 +375,36 @@ test('no file is longer than 400 lines', () => {
   expect(long).toEqual([]);
 });
 
+test('no folder has more than 45 files', () => {
+  const entries = readdirSync(SRC, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const folders = [...Map.groupBy(entries, ({ parentPath }) => relative(SRC, parentPath))];
+  const crowded = folders
+    .filter(([, all]) => all.length > 45)
+    .map(([folder, all]) => `${folder}: ${all.length}`);
+  expect(crowded).toEqual([]);
+});
+
+test('mcp/tools is at most 40 files on 9 floors', () => {
+  const own = new Map(
+    files
+      .filter((file) => relative(SRC, file).startsWith('mcp/tools/'))
+      .map((file) => [file, ownImports(file)] as const),
+  );
+  const floors = new Map<string, number>();
+  const floorOf = (file: string): number => {
+    const known = floors.get(file);
+    if (known !== undefined) return known;
+    const below = (own.get(file) ?? []).filter((to) => own.has(to)).map(floorOf);
+    const floor = Math.max(0, ...below) + 1;
+    floors.set(file, floor);
+    return floor;
+  };
+  expect(own.size).toBeLessThanOrEqual(40);
+  expect(Math.max(...[...own.keys()].map(floorOf))).toBeLessThanOrEqual(9);
+});
+
 test('no two files share a name but the contexts and ports of rooms', () => {
   const places = Map.groupBy(files, (file) => basename(file));
   const shared = [...places].filter(([, paths]) => paths.length > 1).map(([name]) => name);
