@@ -4,7 +4,7 @@ import { answerError, hidesCause, type GatehouseError } from '../lib/errors.ts';
 export const MAX_CALLS = 10;
 
 /** The result of one call of a batch. */
-export type Outcome<T> = { value: T } | { error: GatehouseError };
+export type BatchResult<T> = { value: T } | { error: GatehouseError };
 
 /**
  * Runs the calls of a batch at the same time. Each has its own result or error, in the order of the calls. `onDone`
@@ -14,9 +14,9 @@ export async function runBatch<C, T>(
   calls: readonly C[],
   run: (call: C) => Promise<T>,
   { onDone, onFault }: { onDone?: (done: number) => void; onFault: (error: unknown) => void },
-): Promise<Outcome<T>[]> {
+): Promise<BatchResult<T>[]> {
   let done = 0;
-  const one = async (call: C): Promise<Outcome<T>> => {
+  const one = async (call: C): Promise<BatchResult<T>> => {
     try {
       return { value: await run(call) };
     } catch (thrown) {

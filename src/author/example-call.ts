@@ -30,7 +30,7 @@ export interface ExampleCall {
 }
 
 /** The result for the caller: the value, `{data, pagination}` for a list, or the error. */
-export type Outcome = { value: Json } | { error: GatehouseError };
+export type ExampleResult = { value: Json } | { error: GatehouseError };
 
 /** The files of examples: every fileId has the same content, and a stored answer the same id. */
 const EXAMPLE_FILES: FileStore = {
@@ -57,7 +57,7 @@ const EXAMPLE_FILES: FileStore = {
 export async function callExample(
   { clock, log, outbound }: Pick<Base, 'clock' | 'log'> & { outbound: Outbound },
   call: ExampleCall,
-): Promise<Outcome> {
+): Promise<ExampleResult> {
   // Retries are off, because the first answer counts.
   const throttle: UpstreamContext['throttle'] = {
     enter: async () => () => {},
@@ -75,7 +75,7 @@ export async function callExample(
   );
 }
 
-async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<Outcome> {
+async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<ExampleResult> {
   try {
     const denies = () => undefined;
     if (!call.action.list) {

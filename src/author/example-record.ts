@@ -10,7 +10,14 @@ import { compilePattern } from '../lib/linear-pattern.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 import { createScrubber } from '../lib/scrub.ts';
 import { createAnonymiser, type Anonymiser } from './anonymise.ts';
-import { bodyOf, callExample, loaded, lowerCase, type ExampleCall, type Outcome } from './example-call.ts';
+import {
+  bodyOf,
+  callExample,
+  loaded,
+  lowerCase,
+  type ExampleCall,
+  type ExampleResult,
+} from './example-call.ts';
 import { credentialOf, replayExample } from './example-replay.ts';
 
 /* An example of a live call, without the values of the account. */
@@ -304,7 +311,12 @@ function assembled(
     sent,
     answers,
     outcome,
-  }: { live: ExampleCall; sent: OutboundRequest[]; answers: ActionExample['response'][]; outcome: Outcome },
+  }: {
+    live: ExampleCall;
+    sent: OutboundRequest[];
+    answers: ActionExample['response'][];
+    outcome: ExampleResult;
+  },
 ): ActionExample {
   const main = Math.max(
     0,

@@ -11,7 +11,7 @@ import { isJsonObject, asJson, type Json, type JsonObject } from '../lib/json.ts
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 import type { OpenCredential } from '../upstream/open-credential.ts';
 import { inverseOf } from '../actions/inverse.ts';
-import { bodyOf, callExample, loaded, lowerCase, type Outcome } from './example-call.ts';
+import { bodyOf, callExample, loaded, lowerCase, type ExampleResult } from './example-call.ts';
 
 /**
  * Plays an example of a connector file: its input must make its request, and its response its output or error. Returns
@@ -163,7 +163,7 @@ function withoutDocument(body: Json, wanted: Json): Json {
   return wanted['variables'] === undefined ? body : { variables: body['variables'] ?? {} };
 }
 
-function outcomeFaults(outcome: Outcome, example: ActionExample): Fault[] {
+function outcomeFaults(outcome: ExampleResult, example: ActionExample): Fault[] {
   const { output, error } = example;
   if ('error' in outcome) {
     if (!error)
@@ -181,7 +181,7 @@ function outcomeFaults(outcome: Outcome, example: ActionExample): Fault[] {
 }
 
 /** Returns the differences between the output and the schema of the action. */
-function schemaFaults(outcome: Outcome, action: Action): Fault[] {
+function schemaFaults(outcome: ExampleResult, action: Action): Fault[] {
   if ('error' in outcome) return [];
   const faults = compileSchema(action.outputSchema)(action.list ? outcome.value : { data: outcome.value });
   return faults.slice(0, 5).map(({ field, rule }) => ({
@@ -192,7 +192,7 @@ function schemaFaults(outcome: Outcome, action: Action): Fault[] {
 
 /** Returns the faults of the call that would undo the one of the example. */
 function undoFaults(
-  outcome: Outcome,
+  outcome: ExampleResult,
   { connector, action, input }: { connector: Connector; action: Action; input: JsonObject },
 ): Fault[] {
   if ('error' in outcome) return [];

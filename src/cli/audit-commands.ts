@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { pageWanted, withPage, type ListFlags } from './record-commands.ts';
-import type { Target } from './service.ts';
+import type { ServiceTarget } from './service.ts';
 import type { ExportOptions } from './audit-export.ts';
 
 type Done = (code: number) => void;
 
-interface AuditFlags extends Target {
+interface AuditFlags extends ServiceTarget {
   since?: string;
   until?: string;
   caller?: string;
@@ -63,7 +63,7 @@ export function addAudit(program: Command, done: Done): void {
     });
 }
 
-async function opened(target: Target) {
+async function opened(target: ServiceTarget) {
   const { openService } = await import('./service.ts');
   return openService(target);
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { TARGET_HELP, withService, withTarget } from './service-options.ts';
-import type { Target } from './service.ts';
+import type { ServiceTarget } from './service.ts';
 import type { FileOptions } from './settings/settings-commands.ts';
 
-type Options = FileOptions & Target;
+type Options = FileOptions & ServiceTarget;
 
 /** Adds `gatehouse config`. */
 export function addConfig(program: Command, done: (code: number) => void): void {

@@ -12,7 +12,7 @@ import {
 } from './record-commands.ts';
 import type { Filters } from './record-kinds.ts';
 import { examplesHelp, TARGET_HELP, withService, withTarget } from './service-options.ts';
-import type { Service, Target } from './service.ts';
+import type { Service, ServiceTarget } from './service.ts';
 import type { LogOptions, RunOptions } from './run-commands.ts';
 
 type Done = (code: number) => void;
@@ -33,7 +33,7 @@ export function addData(program: Command, done: Done): void {
     .option('--credential <credentialId>', "id of the account (default: the user's only or default account)")
     .option('--json', 'print the whole answer as JSON')
     .addHelpText('after', CALL_HELP)
-    .action(async (action: string, options: CallOptions & InputOptions & Target, command: Command) => {
+    .action(async (action: string, options: CallOptions & InputOptions & ServiceTarget, command: Command) => {
       if (!/^[a-z0-9-]+\.[a-z0-9_]+$/.test(action))
         command.error(`error: the action must be <connector>.<action>, such as sandbox.list_orders`);
       const { callAction, inputOf } = await import('./call-command.ts');
@@ -46,7 +46,7 @@ export function addData(program: Command, done: Done): void {
     .argument('<connector>', 'id of the connector')
     .option('--json', 'print the link with its expiry as JSON')
     .addHelpText('after', CONNECT_HELP)
-    .action(async (user: string, connectorId: string, options: Target & { json?: boolean }) => {
+    .action(async (user: string, connectorId: string, options: ServiceTarget & { json?: boolean }) => {
       const { connectAccount } = await import('./connect-command.ts');
       const json = options.json === true;
       done(await withService(options, (service) => connectAccount(service, { user, connectorId, json })));
@@ -87,7 +87,7 @@ function addServers(program: Command, done: Done): void {
       .option('--json', 'print the server as JSON')
       .option(...SHOW_TOKEN)
       .addHelpText('after', examplesHelp(`servers ${word} Sandbox`, `servers ${word} srv_4fK2… --json`))
-      .action(async (named: string, options: Target & { json?: boolean; showToken?: boolean }) => {
+      .action(async (named: string, options: ServiceTarget & { json?: boolean; showToken?: boolean }) => {
         const { idOf, SERVERS, showRecord, tokenQuery } = await records();
         done(
           await withService(options, async (service) => {
@@ -126,7 +126,7 @@ function addUsers(program: Command, done: Done): void {
       'after',
       examplesHelp('users create alice', 'users create bob --environment production --json'),
     )
-    .action(async (username: string, options: Target & { json?: boolean }) => {
+    .action(async (username: string, options: ServiceTarget & { json?: boolean }) => {
       const { showRecord } = await records();
       const request = { method: 'POST', path: '/users', body: { username } } as const;
       done(await withService(options, (service) => showRecord(service, request, options)));
@@ -157,7 +157,7 @@ function addCredentials(program: Command, done: Done): void {
       .requiredOption('--user <userId|username>', 'end user of the account')
       .option('--json', 'print the account as JSON')
       .addHelpText('after', examplesHelp(`credentials ${word} cred_7Ab… --user alice`))
-      .action(async (id: string, options: Target & { user: string; json?: boolean }) => {
+      .action(async (id: string, options: ServiceTarget & { user: string; json?: boolean }) => {
         const { CREDENTIALS, idOf, showRecord, USERS } = await records();
         done(
           await withService(options, async (service) => {
@@ -271,7 +271,7 @@ function addWorkflows(program: Command, done: Done): void {
         'workflows run "Order to chat" --user alice --input-file order.json --json',
       ),
     )
-    .action(async (workflow: string, options: RunOptions & InputOptions & Target) => {
+    .action(async (workflow: string, options: RunOptions & InputOptions & ServiceTarget) => {
       const { inputOf } = await import('./call-command.ts');
       const { runWorkflow } = await import('./run-commands.ts');
       const input = await inputOf(options);

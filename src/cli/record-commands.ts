@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Kind, Page } from './record-kinds.ts';
+import type { Kind, ListPart } from './record-kinds.ts';
 import { examplesHelp, withService, withTarget } from './service-options.ts';
-import type { Target } from './service.ts';
+import type { ServiceTarget } from './service.ts';
 
 type Done = (code: number) => void;
 
@@ -11,7 +11,7 @@ export interface PageFlags {
   cursor?: string;
 }
 
-export interface ListFlags extends PageFlags, Target {
+export interface ListFlags extends PageFlags, ServiceTarget {
   json?: boolean;
 }
 
@@ -76,7 +76,7 @@ export function getCommand(
     .argument(...argument)
     .addHelpText('after', examplesHelp(...examples))
     .option('--json', 'print it as JSON')
-    .action(async (named: string, options: Target & { json?: boolean; showToken?: boolean }) => {
+    .action(async (named: string, options: ServiceTarget & { json?: boolean; showToken?: boolean }) => {
       const { idOf, showRecord, tokenQuery } = await records();
       done(
         await withService(options, async (service) => {
@@ -105,7 +105,7 @@ export function withPage(
 }
 
 /** Returns the page that the options choose, or ends the command. */
-export function pageWanted({ limit, offset, cursor }: PageFlags, command: Command): Page {
+export function pageWanted({ limit, offset, cursor }: PageFlags, command: Command): ListPart {
   const wanted = Number(limit);
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > MOST_RECORDS)
     command.error(`error: --limit must be a whole number from 1 to ${MOST_RECORDS}`);

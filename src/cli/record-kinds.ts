@@ -149,7 +149,7 @@ export function errorText(error: unknown): string {
 const PAGE = 50;
 
 /** A part of a list: the most records, and where it begins as the query has it. */
-export interface Page {
+export interface ListPart {
   limit: number;
   start?: Filters;
 }
@@ -170,7 +170,7 @@ export async function recordsOf(
     limit,
     start = {},
     showToken,
-  }: Page & { filters?: Filters; showToken?: boolean | undefined },
+  }: ListPart & { filters?: Filters; showToken?: boolean | undefined },
 ): Promise<FoundRecords> {
   const path = kind.path(filters);
   // The path names the user of credentials, and their route wants the user in a header too.
@@ -272,7 +272,7 @@ export async function listRecords(
     page,
     json,
     showToken,
-  }: Output & { filters?: Filters; page: Page; showToken?: boolean | undefined },
+  }: Output & { filters?: Filters; page: ListPart; showToken?: boolean | undefined },
 ): Promise<number> {
   const { records, answer, next } = await recordsOf(service, kind, { filters, ...page, showToken });
   if (json) {

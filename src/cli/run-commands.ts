@@ -1,5 +1,5 @@
 import { asObject, type JsonObject } from '../lib/json.ts';
-import { errorText, idOf, listRecords, runsAt, USERS, WORKFLOWS, type Page } from './record-kinds.ts';
+import { errorText, idOf, listRecords, runsAt, USERS, WORKFLOWS, type ListPart } from './record-kinds.ts';
 import type { Service } from './service.ts';
 import { shortTime, tableOf, textOf, type Column } from './table.ts';
 
@@ -34,7 +34,7 @@ export async function runWorkflow(
 export interface LogOptions {
   run?: string;
   user?: string;
-  page: Page;
+  page: ListPart;
   json?: boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Service, Target } from './service.ts';
+import type { Service, ServiceTarget } from './service.ts';
 
 /** Adds the options that choose a Gatehouse. */
 export function withTarget(command: Command): Command {
@@ -11,7 +11,7 @@ export function withTarget(command: Command): Command {
 
 /** Opens the Gatehouse of the options for one command. */
 export async function withService(
-  target: Target,
+  target: ServiceTarget,
   work: (service: Service) => Promise<number>,
 ): Promise<number> {
   const { openService } = await import('./service.ts');

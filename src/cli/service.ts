@@ -8,7 +8,7 @@ import type { Environment } from '../store/environments.ts';
 import { CommandError, RequestRefused, UsageError } from './faults.ts';
 
 /** Which Gatehouse a command works with. */
-export interface Target {
+export interface ServiceTarget {
   /** Address of a remote Gatehouse; GATEHOUSE_URL when left out. Without either, the command uses the store of this machine. */
   url?: string | undefined;
   /** API key of the remote Gatehouse; GATEHOUSE_KEY when left out. */
@@ -38,7 +38,7 @@ export interface Service extends AsyncDisposable {
  * @throws CommandError for an address without a key, and where this machine has no store; UsageError for a wrong
  * environment.
  */
-export async function openService({ url, key, environment }: Target): Promise<Service> {
+export async function openService({ url, key, environment }: ServiceTarget): Promise<Service> {
   const profile = readProfile();
   const address = url ?? profile.url;
   if (address === undefined) {

@@ -14,7 +14,13 @@ import {
 } from '../credentials/unchosen-grants.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import { assertLive, endSession, LIVE, type ConnectSession, type Outcome } from './connect-sessions.ts';
+import {
+  assertLive,
+  endSession,
+  LIVE,
+  type ConnectSession,
+  type ConnectOutcome,
+} from './connect-sessions.ts';
 import { storeAccount } from './store-account.ts';
 
 /** Time to choose an account after the consent. */
@@ -105,7 +111,7 @@ export async function chooseAccount(
   context: Context,
   session: ConnectSession,
   accountId: string,
-): Promise<Outcome> {
+): Promise<ConnectOutcome> {
   await assertLive(context, session);
   if (session.status !== 'choosing')
     throw invalidRequest([{ field: 'accountId', rule: 'cannot be given now: no accounts are offered' }]);
@@ -131,7 +137,7 @@ export async function chooseAccount(
 export async function cancelSession(
   context: Context,
   { sessionId }: ConnectSession,
-  closed: Outcome,
+  closed: ConnectOutcome,
 ): Promise<boolean> {
   const ended = await endSession(context.db, context, { sessionId, ended: closed });
   if (ended) await endUnchosen(context, sessionId);

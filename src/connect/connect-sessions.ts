@@ -28,7 +28,7 @@ const outcome = z.discriminatedUnion('success', [
   z.object({ success: z.literal(false), error: z.string(), message: z.string() }),
 ]);
 /** The outcome of a session: the connected account, or the reason of the failure in words for the person. */
-export type Outcome = z.infer<typeof outcome>;
+export type ConnectOutcome = z.infer<typeof outcome>;
 
 /** A person's session for connecting an account. Times are epoch milliseconds. */
 export type ConnectSession = ReturnType<typeof toSession>;
@@ -191,7 +191,7 @@ export async function assertLive(
 export async function endSession(
   db: DbOrTx,
   { clock }: Pick<Base, 'clock'>,
-  { sessionId, ended }: { sessionId: string; ended: Outcome },
+  { sessionId, ended }: { sessionId: string; ended: ConnectOutcome },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('connect_sessions')

@@ -20,7 +20,7 @@ import {
   endSession,
   sessionTaken,
   type ConnectSession,
-  type Outcome,
+  type ConnectOutcome,
 } from './connect-sessions.ts';
 import { storeAccount } from './store-account.ts';
 import { boundTo } from '../store/sealed-columns.ts';
@@ -33,7 +33,7 @@ export interface Callback {
   browserId: string | undefined;
 }
 
-type Failed = Extract<Outcome, { success: false }>;
+type Failed = Extract<ConnectOutcome, { success: false }>;
 
 /** A returned consent with the data that it began with. */
 interface Consent {
@@ -54,7 +54,7 @@ const USED_KEPT_MS = HOUR;
 export interface Finished {
   session: ConnectSession;
   /** Undefined while the person has to choose an account. */
-  outcome: Outcome | undefined;
+  outcome: ConnectOutcome | undefined;
   /** Whether an earlier request has finished the consent. */
   isRepeated: boolean;
 }
@@ -149,7 +149,7 @@ async function outcomeOf(
   context: Context,
   consent: Consent,
   callback: Callback,
-): Promise<Outcome | undefined> {
+): Promise<ConnectOutcome | undefined> {
   const { connector, session } = consent;
   const key = { environment: session.environment, connectorId: connector.connectorId };
   let clientId: string | undefined;
@@ -186,7 +186,7 @@ async function connectOrAsk(
   context: Context,
   { session, connector, scheme, values }: Consent,
   tokens: Tokens,
-): Promise<Outcome | undefined> {
+): Promise<ConnectOutcome | undefined> {
   const grant = { connector, scheme, values, tokens };
   const { environment, userId, sessionId } = session;
   const unused = async (ended: Failed): Promise<Failed> => {

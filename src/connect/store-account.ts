@@ -5,7 +5,7 @@ import { keepTokens, placeFor } from '../credentials/granted-tokens.ts';
 import { requireCredential } from '../credentials/credential-records.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tx } from '../store/schema.ts';
-import { endSession, type ConnectSession, type Outcome } from './connect-sessions.ts';
+import { endSession, type ConnectSession, type ConnectOutcome } from './connect-sessions.ts';
 
 /**
  * Stores the account of a grant and ends the session in one transaction. Returns undefined and stores nothing if the
@@ -17,7 +17,7 @@ export async function storeAccount(
   context: Context,
   { sessionId, environment, userId, credentialId: old }: ConnectSession,
   { grant, ending }: { grant: Granted; ending?: (tx: Tx) => Promise<void> },
-): Promise<Outcome | undefined> {
+): Promise<ConnectOutcome | undefined> {
   const { connector, scheme } = grant;
   const granted = { ...grant, environment, userId };
   // An access token may expire during a choice. The credential is then renewed at its first use.
@@ -30,7 +30,7 @@ export async function storeAccount(
     const before = await requireCredential(context.db, { environment, userId, credentialId: old });
     assertSameAccount(connector, before, { type: scheme.type, account });
   }
-  const stored = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
+  const stored = await context.db.transaction().execute(async (tx): Promise<ConnectOutcome | undefined> => {
     const looked = { ...granted, account };
     const place = await placeFor(tx, context, { granted: looked, reconnect: old ?? undefined });
     const { credentialId } = place;

@@ -3,7 +3,13 @@ import { connectAccount, deleteCredential, updateCredential } from '../credentia
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { chosenScheme } from './apps.ts';
-import { assertLive, prefillOf, endSession, type ConnectSession, type Outcome } from './connect-sessions.ts';
+import {
+  assertLive,
+  prefillOf,
+  endSession,
+  type ConnectSession,
+  type ConnectOutcome,
+} from './connect-sessions.ts';
 
 /** The values that a person entered. */
 export interface Submission {
@@ -22,7 +28,7 @@ export async function submitKeys(
   context: Context,
   session: ConnectSession,
   { connectorId, type, data, signal }: Submission,
-): Promise<Outcome> {
+): Promise<ConnectOutcome> {
   await assertLive(context, session);
   const { connector, scheme } = chosenScheme(context, session, { connectorId, type });
   if (scheme.type === 'oauth2')
@@ -50,7 +56,7 @@ export async function submitKeys(
           renewed: true,
         };
   const { credentialId } = credential;
-  const ended: Outcome = {
+  const ended: ConnectOutcome = {
     success: true,
     connectionId: credentialId,
     credentialId,

@@ -11,7 +11,7 @@ import { build, compare, readFolder, type Built, type ReadFolder, type Task } fr
 /** A finished task. */
 export type Done = { built: Built } | { compared: DocumentComparison } | { read: ReadFolder };
 /** The message of the process: the result, or the refusal. */
-export type Outcome =
+export type BuildReply =
   | Done
   | { refused: { code: GatehouseError['code']; message: string; details: GatehouseError['details'] } }
   | { failed: string };
@@ -22,7 +22,7 @@ process.on('message', (task: Task) => {
 });
 process.send?.('ready');
 
-function outcomeOf(task: Task): Outcome {
+function outcomeOf(task: Task): BuildReply {
   try {
     if (task.type === 'compare') return { compared: compare(task) };
     return task.type === 'folder' ? { read: readFolder(task) } : { built: build(task) };

@@ -1,10 +1,10 @@
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createFairQueue } from '../lib/fair-queue.ts';
 import { startProgram } from '../runtime/child-program.ts';
 import type { DocumentComparison } from '../openapi/compare/compare-document.ts';
 import type { Built, BuildTask, CompareTask, FolderTask, ReadFolder, Task } from './build.ts';
-import type { Done, Outcome } from './build-process.ts';
+import type { Done, BuildReply } from './build-process.ts';
 
 /** Builds connectors, each in a process of its own with limits of time and memory. */
 export interface Builds {
@@ -51,7 +51,7 @@ export function createBuilds({
   memoryMb = MEMORY_MB,
   program = PROGRAM,
 }: { timeMs?: number; memoryMb?: number; program?: URL | undefined } = {}): Builds {
-  const queue = createTurns<Waiting>();
+  const queue = createFairQueue<Waiting>();
   const running = new Set<Promise<void>>();
   const closing = new AbortController();
 
@@ -118,7 +118,7 @@ async function runProcess(
     child.on('exit', (_code, by) => end(by));
     child.on('error', () => end(null));
   });
-  let outcome: Outcome | undefined;
+  let outcome: BuildReply | undefined;
   let late: GatehouseError | undefined;
   const stop = () => void child.kill('SIGKILL');
   const limit = (ms: number, refusal: GatehouseError) =>
@@ -127,7 +127,7 @@ async function runProcess(
       stop();
     }, ms);
   let timer = limit(START_LIMIT_MS, unavailable('The process of the import did not start. Send it again.'));
-  child.on('message', (message: Outcome | 'ready') => {
+  child.on('message', (message: BuildReply | 'ready') => {
     clearTimeout(timer);
     if (message !== 'ready') {
       outcome = message;

@@ -18,13 +18,13 @@ export interface RenderedPage {
 }
 
 /** Where a link leads, and the title of the page there. */
-export interface Target {
+export interface LinkTarget {
   address: string;
   title?: string | undefined;
 }
 
 /** Renders a page. `link` returns the target of a link, or undefined where it leads nowhere. */
-export function renderMarkdown(text: string, link: (href: string) => Target | undefined): RenderedPage {
+export function renderMarkdown(text: string, link: (href: string) => LinkTarget | undefined): RenderedPage {
   const slug = createSlugs();
   const sections: Section[] = [];
   const marked = new Marked({

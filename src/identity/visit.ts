@@ -168,7 +168,7 @@ export function subjectOf(
 }
 
 /** A browser page that sends a request. */
-export interface Page {
+export interface BrowserPage {
   origin: string;
   /** The environments whose listed origins may call. */
   environments: readonly Environment[];
@@ -191,7 +191,7 @@ export function foreignOrigin(
 /** Returns whether a page of another site may call. */
 export async function isAllowedPage(
   { originsOf }: Pick<Context, 'originsOf'>,
-  { origin, environments, local }: Page,
+  { origin, environments, local }: BrowserPage,
 ): Promise<boolean> {
   if (local && URL.canParse(origin) && isLoopback(new URL(origin).hostname)) return true;
   for (const environment of environments) {
@@ -206,7 +206,7 @@ export async function isAllowedPage(
  */
 export async function assertAllowedPage(
   context: Pick<Context, 'originsOf'>,
-  page: Page,
+  page: BrowserPage,
   { caller, instead, refusal }: { caller: Caller | undefined; instead: string; refusal: string },
 ): Promise<void> {
   if (caller?.kind === 'api_key') {

@@ -6,7 +6,7 @@ import { isRecord, LeftOut, memberOf, textAt } from './node.ts';
 import type { Operation } from './operation.ts';
 import { findPaging, type FoundPaging } from './paging.ts';
 import { readParameters } from './operation-parameters.ts';
-import { readAnswer, type Answer } from './operation-answer.ts';
+import { readAnswer, type OperationResponse } from './operation-answer.ts';
 import type { Security } from './security.ts';
 import { ownServer, type Server } from './document-servers.ts';
 import { plainText } from './plain-text.ts';
@@ -78,7 +78,11 @@ function fixedOf(body: Written, query: Record<string, string>, headers: Record<s
   return Object.keys(fixed).length > 0 ? { fixed } : {};
 }
 
-function responseOf(context: Import, { schema, isFile }: Answer, paging: FoundPaging | undefined): Written {
+function responseOf(
+  context: Import,
+  { schema, isFile }: OperationResponse,
+  paging: FoundPaging | undefined,
+): Written {
   if (isFile) return { response: { body: 'file' } };
   if (!schema) return {};
   const converted: JsonSchema = context.book.convert(paging ? paging.record : schema, 'output');

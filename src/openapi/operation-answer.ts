@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 import { propertiesIn } from './types.ts';
 
 /** The successful answer of an operation. */
-export interface Answer {
+export interface OperationResponse {
   /** Its schema, where it is JSON. */
   schema: Node | undefined;
   /** Whether every answer is a file or a text. */
@@ -13,16 +13,16 @@ export interface Answer {
   headers: Set<string>;
 }
 
-const NO_ANSWER: Answer = { schema: undefined, isFile: false, headers: new Set() };
+const NO_ANSWER: OperationResponse = { schema: undefined, isFile: false, headers: new Set() };
 
 /** Returns the first successful answer that a document describes, JSON before other media types. */
-export function readAnswer(context: Import, operation: Operation): Answer {
+export function readAnswer(context: Import, operation: Operation): OperationResponse {
   const responses = entriesOf(memberOf(operation.node, 'responses'));
   const successes = responses
     .filter(([status]) => /^2(\d\d|XX)$/i.test(status))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const chosen = successes.length > 0 ? successes : responses.filter(([status]) => status === 'default');
-  let file: Answer | undefined;
+  let file: OperationResponse | undefined;
   for (const [, entry] of chosen) {
     const response = followed(context, entry);
     if (!response) continue;

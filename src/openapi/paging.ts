@@ -1,7 +1,7 @@
 import type { Import, Written } from './context.ts';
 import { isRecord, memberOf, type Node } from './node.ts';
 import type { Operation, Parameter } from './operation.ts';
-import type { Answer } from './operation-answer.ts';
+import type { OperationResponse } from './operation-answer.ts';
 import { propertiesIn, typeIn } from './types.ts';
 
 /*
@@ -58,7 +58,11 @@ const NEXT = [
 const LISTS = new Set(['data', 'items', 'results', 'records', 'values', 'entries', 'value']);
 const TOTALS = new Set(['total', 'totalcount', 'totalrecords', 'totalitems', 'totalresults']);
 
-export function findPaging(context: Import, operation: Operation, answer: Answer): FoundPaging | undefined {
+export function findPaging(
+  context: Import,
+  operation: Operation,
+  answer: OperationResponse,
+): FoundPaging | undefined {
   if (operation.method !== 'GET' || !answer.schema) return undefined;
   const list = listIn(context, answer.schema);
   if (!list) return undefined;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
 /** A body that is read while it is sent, once for each request. */
 export interface StreamedBody {
@@ -25,7 +25,7 @@ export interface Asked {
 
 /** Returns the request as undici takes it. `patienceMs`: the longest wait for headers or the next bytes; 0 is none. */
 export function toDispatch(
-  { origin, path }: Target,
+  { origin, path }: RequestTarget,
   { method, headers = {}, body }: Asked,
   patienceMs: number,
 ): Dispatcher.DispatchOptions {

@@ -2,7 +2,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Asked } from './outbound-dispatch.ts';
 import type { End } from './outbound-exchange.ts';
 import type { Route, Routes } from './outbound-routes.ts';
-import type { Target } from './target.ts';
+import type { RequestTarget } from './target.ts';
 
 const MAX_REDIRECTS = 3;
 
@@ -31,7 +31,7 @@ interface Following<A> {
 /** Returns the answer after the redirects of a first answer, which came from `from`. Each hop passes the guard. */
 export async function followRedirects<A extends Hop>(
   first: A,
-  from: Target,
+  from: RequestTarget,
   { routes, end, request, ask, discard, moved }: Following<A>,
 ): Promise<A> {
   let answer = first;

@@ -6,14 +6,14 @@ import type { Agents } from './outbound-agents.ts';
 import { BlockedAddress } from './outbound-errors.ts';
 import type { Lookup } from './outbound-names.ts';
 import { SANDBOX_HOST } from '../lib/sandbox-names.ts';
-import { readTarget, type Target } from './target.ts';
+import { readTarget, type RequestTarget } from './target.ts';
 
 const MAX_JUDGED = 1000;
 
 /** A target and the agent that calls it. */
 export interface Route {
   agent: Dispatcher;
-  target: Target;
+  target: RequestTarget;
 }
 
 export interface Routes {
@@ -23,7 +23,7 @@ export interface Routes {
    */
   to(url: string, allowSandbox?: boolean): Route | Promise<Route>;
   /** Checks an address without calling it. Returns whether its name resolves. @throws BlockedAddress, GatehouseError */
-  check(target: Target): Promise<boolean>;
+  check(target: RequestTarget): Promise<boolean>;
   /** Sets the origin of our own sandbox. */
   allowSandbox(origin: () => Promise<string>): void;
 }
@@ -47,12 +47,12 @@ export function createRoutes({ guard, agents, lookup, isProxied }: RouteOptions)
   }
 
   /** Returns the route of a target whose agent may not exist yet, and whose name a proxy may resolve. */
-  async function resolved(target: Target): Promise<Route> {
+  async function resolved(target: RequestTarget): Promise<Route> {
     if (isProxied) await checkNames(target);
     return { agent: await agents.get('guarded'), target };
   }
 
-  function assertGuarded({ origin, hostname, port, protocol, host }: Target): void {
+  function assertGuarded({ origin, hostname, port, protocol, host }: RequestTarget): void {
     if (judged.has(origin)) return;
     if (!guard.allowsHost(hostname, port)) throw new BlockedAddress();
     if (protocol === 'http:' && !guard.allowsPlain(hostname, port)) {
@@ -68,7 +68,7 @@ export function createRoutes({ guard, agents, lookup, isProxied }: RouteOptions)
    * Returns the addresses of a name, checked by the guard. Behind an egress proxy, the proxy resolves names and
    * connects. Addresses that this machine can resolve are checked too; other names are left to the proxy's own rules.
    */
-  async function checkNames(target: Target): Promise<LookupAddress[]> {
+  async function checkNames(target: RequestTarget): Promise<LookupAddress[]> {
     const addresses = await new Promise<LookupAddress[]>((resolve) => {
       lookup(bareHost(target.hostname), { all: true }, (error, found) => resolve(error ? [] : found));
     });

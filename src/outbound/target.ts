@@ -1,7 +1,7 @@
 import { GatehouseError } from '../lib/errors.ts';
 
 /** An http(s) address, split into the parts of a request. */
-export interface Target {
+export interface RequestTarget {
   /** As in URL: normalised, without a default port. */
   readonly origin: string;
   readonly protocol: 'http:' | 'https:';
@@ -17,7 +17,7 @@ export interface Target {
  * Splits an address.
  * @throws GatehouseError `invalid_request` for other schemes, user names and invalid addresses.
  */
-export function readTarget(text: string): Target {
+export function readTarget(text: string): RequestTarget {
   const url = URL.parse(text);
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password) {
     throw new GatehouseError(

@@ -6,7 +6,7 @@ import type { Tx } from '../store/schema.ts';
 import type { Capacity, Usage } from './capacity.ts';
 import { TIMING } from './delivery-timing.ts';
 import { dueIds } from './due.ts';
-import { readTargets, type Target } from './delivery-target.ts';
+import { readTargets, type DeliveryTarget } from './delivery-target.ts';
 
 type ClaimContext = Pick<Base, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
 
@@ -43,7 +43,7 @@ export interface Item {
 }
 
 export interface Claim {
-  target: Target;
+  target: DeliveryTarget;
   items: Item[];
   /** Whether the store may have more due deliveries. */
   more: boolean;
@@ -124,7 +124,7 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
 }
 
 interface TakeRequest {
-  target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
+  target: Pick<DeliveryTarget, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
   token: string;
   leaseMs: number;
   limit: number;

@@ -1,7 +1,7 @@
 import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { DeliverySummaries } from './delivery-summary.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 import type { Base } from '../base.ts';
 import type { EventTriggers } from './ports.ts';
 
@@ -22,7 +22,7 @@ export interface Deliveries {
   /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
   changed(subscriptionId: string): void;
   /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
-  handoff(tx: Tx, target: Target): Handoff | undefined;
+  handoff(tx: Tx, target: DeliveryTarget): Handoff | undefined;
 }
 
 /** A delivery that publish() has not inserted yet, without lease. */

@@ -5,8 +5,8 @@ import { scrub } from '../lib/scrub.ts';
 import type { Item } from './claim-deliveries.ts';
 import { retryAfter, retryDelay } from './retry-schedule.ts';
 import { addSignature } from './signature.ts';
-import type { Outcome } from './delivery-outcome.ts';
-import type { Target } from './delivery-target.ts';
+import type { AttemptOutcome } from './delivery-outcome.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /** Bytes read of an answer. The connection of a longer answer is closed. */
 export const READ_BYTES = 64 * 1024;
@@ -25,9 +25,9 @@ type AttemptContext = Pick<Base, 'clock'> & {
  */
 export async function attempt(
   { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
-  target: Target,
+  target: DeliveryTarget,
   { item, signal }: { item: Item; signal: AbortSignal },
-): Promise<Outcome | undefined> {
+): Promise<AttemptOutcome | undefined> {
   const at = clock.now();
   const started = performance.now();
   let answer: OutboundAnswer | undefined;
@@ -49,7 +49,7 @@ export async function attempt(
   }
   if (signal.aborted) return undefined;
   const durationMs = Math.round(performance.now() - started);
-  const outcome: Outcome = {
+  const outcome: AttemptOutcome = {
     item,
     target,
     at,
@@ -67,10 +67,10 @@ export async function attempt(
 
 /** Returns the outcome of a failed attempt: the time of the retry, if any, and the pause that the receiver asked for. */
 function failed(
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   answer: OutboundAnswer | undefined,
   { scheduleMs, now }: { scheduleMs: readonly number[]; now: number },
-): Outcome {
+): AttemptOutcome {
   const { item, status } = outcome;
   const retryAfterMs = retryAfter(answer?.headers['retry-after'], now);
   const gone = status === 410;
@@ -87,7 +87,7 @@ function failed(
 
 /** Returns the headers of a delivery. The subscriber's own headers never replace Gatehouse's. */
 export function requestOf(
-  target: Target,
+  target: DeliveryTarget,
   item: Pick<Item, 'deliveryId' | 'sequence' | 'scope' | 'event' | 'body' | 'marks'>,
   now: number,
 ): Record<string, string> {
@@ -118,7 +118,7 @@ function errorOf(status: number): string | null {
 }
 
 /** Returns the beginning of an answer as text, without NUL, because PostgreSQL rejects it. */
-function excerptOf({ body }: OutboundAnswer, target: Target): string | null {
+function excerptOf({ body }: OutboundAnswer, target: DeliveryTarget): string | null {
   if (body.length === 0) return null;
   const text = scrub(body.subarray(0, 2 * KEPT_CHARS).toString('utf8'), target.secrets);
   return text.slice(0, KEPT_CHARS).replaceAll('\0', '\uFFFD');

@@ -6,12 +6,12 @@ import type { Tables, Tx } from '../store/schema.ts';
 import { type Item } from './claim-deliveries.ts';
 import { SUBSCRIPTION_ORDER } from './due.ts';
 import type { FirstAttempt } from './deliveries.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /** The outcome of an attempt. Times are epoch milliseconds. */
-export interface Outcome {
+export interface AttemptOutcome {
   item: Item;
-  target: Target;
+  target: DeliveryTarget;
   at: number;
   durationMs: number;
   /** HTTP status; null without an answer. */
@@ -34,7 +34,7 @@ export const GIVE_UP_AFTER_MS = 120 * HOUR;
 
 /** A subscription that an outcome disabled. */
 export interface Disabled {
-  target: Target;
+  target: DeliveryTarget;
   reason: string;
 }
 
@@ -72,13 +72,13 @@ const storeFailure = perDatabase((db) =>
 export async function recordOutcomes(
   tx: Tx,
   context: Pick<Base, 'db' | 'clock' | 'store'>,
-  outcomes: readonly Outcome[],
+  outcomes: readonly AttemptOutcome[],
 ): Promise<{ written: ReadonlySet<string>; disabled: Disabled[] }> {
   const now = context.clock.now();
   const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
   const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
   const addresses = failed.length > 0 ? await addressesOf(tx, context, outcomes) : undefined;
-  const isCurrent = ({ target }: Outcome) =>
+  const isCurrent = ({ target }: AttemptOutcome) =>
     !addresses || addresses.get(target.subscriptionId) === target.address;
   const written = await recordSuccesses(tx, context, { outcomes: succeeded, now });
   for (const outcome of failed) {
@@ -112,7 +112,7 @@ export async function recordOutcomes(
 async function addressesOf(
   tx: Tx,
   { db }: Pick<Base, 'db'>,
-  outcomes: readonly Outcome[],
+  outcomes: readonly AttemptOutcome[],
 ): Promise<Map<string, string>> {
   const ids = [...new Set(outcomes.map(({ target }) => target.subscriptionId))];
   const { rows } = await runPrepared(tx, addressesIn(db), [textsFor(db, ids)]);
@@ -128,14 +128,14 @@ const addressesIn = perDatabase((db) => {
 });
 
 /** Returns whether the first attempt succeeded, as most do. It is stored with the delivery and needs no row of its own. */
-function succeededAtOnce({ item, verdict }: Outcome): boolean {
+function succeededAtOnce({ item, verdict }: AttemptOutcome): boolean {
   return verdict === 'succeeded' && item.attempts === 0;
 }
 
 async function recordSuccesses(
   tx: Tx,
   { db, store }: Pick<Base, 'db' | 'store'>,
-  { outcomes, now }: { outcomes: readonly Outcome[]; now: number },
+  { outcomes, now }: { outcomes: readonly AttemptOutcome[]; now: number },
 ): Promise<Set<string>> {
   const written = new Set<string>();
   if (outcomes.length === 0) return written;
@@ -188,14 +188,14 @@ const storeSuccesses = perDatabase((db) =>
     returning d.delivery_id`.compile(db),
 );
 
-function toFirstAttempt(outcome: Outcome): string | null {
+function toFirstAttempt(outcome: AttemptOutcome): string | null {
   if (!succeededAtOnce(outcome)) return null;
   const { at, durationMs, status, excerpt } = outcome;
   const first: FirstAttempt = { at, durationMs, status, excerpt };
   return JSON.stringify(first);
 }
 
-function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
+function toAttempt(outcome: AttemptOutcome): Insertable<Tables['delivery_attempts']> {
   return {
     delivery_id: outcome.item.deliveryId,
     number: outcome.item.attempts + 1,
@@ -214,11 +214,11 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
 async function updateReceivers(
   tx: Tx,
   context: Pick<Base, 'db'>,
-  { outcomes, now }: { outcomes: readonly Outcome[]; now: number },
+  { outcomes, now }: { outcomes: readonly AttemptOutcome[]; now: number },
 ): Promise<Disabled[]> {
   /** Address that answered, by subscription id. It may be an old one, because a success does not read the current one. */
   const succeeded = new Map<string, string>();
-  const failed = new Map<string, Outcome>();
+  const failed = new Map<string, AttemptOutcome>();
   const holds = new Map<string, number>();
   for (const outcome of outcomes) {
     const { subscriptionId } = outcome.target;

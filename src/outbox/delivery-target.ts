@@ -19,7 +19,7 @@ export function eventsIn(text: string): string[] {
 }
 
 /** A subscription with opened secrets and headers, ready to send to. */
-export interface Target {
+export interface DeliveryTarget {
   subscriptionId: string;
   environment: Environment;
   /** User id, or the environment for its own events. Owners share the capacity of this process fairly. */
@@ -60,18 +60,18 @@ export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' 
 const MAX_OPENED = 10_000;
 const openedWith = memoByObject(
   (_keys: Base['keys']) =>
-    new LRUCache<string, { row: SubscriptionRow; target: Target }>({ max: MAX_OPENED }),
+    new LRUCache<string, { row: SubscriptionRow; target: DeliveryTarget }>({ max: MAX_OPENED }),
 );
 
 /**
  * Returns the target of a subscription row, with its secrets and headers opened.
  * @throws KeyError when the row was altered or moved.
  */
-export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Target {
+export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): DeliveryTarget {
   const opened = openedWith(keys);
   const known = opened.get(row.subscription_id);
   const unsealed = known && hasSameSeals(known.row, row) ? known.target : unseal({ keys }, row);
-  const target: Target = {
+  const target: DeliveryTarget = {
     subscriptionId: row.subscription_id,
     environment: row.environment,
     owner: row.user_id ?? row.environment,
@@ -101,7 +101,7 @@ function hasSameSeals(a: SubscriptionRow, b: SubscriptionRow): boolean {
 function unseal(
   { keys }: Pick<Base, 'keys'>,
   row: SubscriptionRow,
-): Pick<Target, 'headers' | 'keys' | 'secrets'> {
+): Pick<DeliveryTarget, 'headers' | 'keys' | 'secrets'> {
   const id = row.subscription_id;
   const secrets = [
     { secret: keys.open(row.secret_sealed, sealBinding(id, 'secret')), until: Infinity },
@@ -137,7 +137,7 @@ export async function readTargets(
   db: DbOrTx,
   context: Pick<Base, 'db' | 'keys' | 'log'>,
   subscriptionIds: readonly string[],
-): Promise<Target[]> {
+): Promise<DeliveryTarget[]> {
   if (subscriptionIds.length === 0) return [];
   const ids = textsFor(context.db, subscriptionIds);
   const { rows } = await runPrepared(db, subscriptionsIn(context.db), [ids]);
@@ -145,7 +145,10 @@ export async function readTargets(
 }
 
 /** Returns the target of a row. If it cannot be opened, logs that and returns undefined, so that others are not stopped. */
-export function targetOf(context: Pick<Base, 'keys' | 'log'>, row: SubscriptionRow): Target | undefined {
+export function targetOf(
+  context: Pick<Base, 'keys' | 'log'>,
+  row: SubscriptionRow,
+): DeliveryTarget | undefined {
   try {
     return toTarget(context, row);
   } catch (error) {

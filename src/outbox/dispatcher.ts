@@ -11,7 +11,7 @@ import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';
 import { Queues } from './process-queues.ts';
 import { Sender } from './sender.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 import type { Deliveries, Handoff } from './context.ts';
 import { cancelLeftovers } from './cancel-deliveries.ts';
 import { deleteOldEvents } from './event-retention.ts';
@@ -98,7 +98,7 @@ export class Dispatcher implements Deliveries {
     this.#sender.changed(subscriptionId);
   }
 
-  handoff(tx: Tx, target: Target): Handoff | undefined {
+  handoff(tx: Tx, target: DeliveryTarget): Handoff | undefined {
     if (this.#state !== 'running' || !target.active) return undefined;
     const { clock } = this.#context;
     const { capacity } = this.#queues;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Db, Tx } from '../store/schema.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /* Finds due deliveries. */
 
@@ -96,7 +96,7 @@ export async function dueIds(
     target: { subscriptionId, ordered },
     limit,
     now,
-  }: { target: Pick<Target, 'subscriptionId' | 'ordered'>; limit: number; now: number },
+  }: { target: Pick<DeliveryTarget, 'subscriptionId' | 'ordered'>; limit: number; now: number },
 ): Promise<string[]> {
   if (ordered) {
     // A delivery handed off before `ordered` was set goes first.

@@ -3,12 +3,12 @@ import { createLoop } from '../runtime/loop.ts';
 import { perDatabase, runPrepared } from '../store/prepared.ts';
 import type { Tx } from '../store/schema.ts';
 import type { Item } from './claim-deliveries.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /** Deliveries that publish() hands off from its transaction, with our lease. They are sent after the commit. */
 export interface Handoffs {
   /** Adds an item that `tx` inserts. */
-  add(tx: Tx, target: Target, item: Item): void;
+  add(tx: Tx, target: DeliveryTarget, item: Item): void;
   /** Returns how many items of a subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
   /** Number of transactions whose commit is not known. */
@@ -25,7 +25,7 @@ export interface Handoffs {
 
 /** Items of one subscription. */
 export interface HandedOff {
-  target: Target;
+  target: DeliveryTarget;
   items: Item[];
 }
 

@@ -4,7 +4,7 @@ import { SECOND } from '../lib/clock.ts';
 import { cancelWaiting } from './cancel-deliveries.ts';
 import { reportDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
-import { recordOutcomes, type Disabled, type Outcome } from './delivery-outcome.ts';
+import { recordOutcomes, type Disabled, type AttemptOutcome } from './delivery-outcome.ts';
 
 /** Stores the outcomes of attempts, many in one commit. */
 export interface Outcomes {
@@ -12,7 +12,7 @@ export interface Outcomes {
    * Stores an outcome and retries until it is stored, because a failing store must not lose the receiver's answer.
    * Resolves to the disabled subscription, if the outcome disabled it.
    */
-  write(outcome: Outcome): Promise<Disabled | undefined>;
+  write(outcome: AttemptOutcome): Promise<Disabled | undefined>;
   /** Ids of deliveries whose outcome could not be stored yet. While there are any, no attempt should begin. */
   readonly unwritten: ReadonlySet<string>;
   /** Stops retrying and cancelling. The leases of unstored outcomes expire, as after a crash. */
@@ -30,7 +30,7 @@ export function createOutcomes(
   const unwritten = new Set<string>();
   const cancelling = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  const commits = store.groupCommit<Outcome, Disabled | undefined>(async (tx, outcomes) => {
+  const commits = store.groupCommit<AttemptOutcome, Disabled | undefined>(async (tx, outcomes) => {
     const { written, disabled } = await recordOutcomes(tx, context, outcomes);
     for (const one of disabled) await reportDisabled(tx, context, one);
     for (const { item } of outcomes) {
@@ -81,14 +81,14 @@ export function createOutcomes(
 
 function countAttempt(
   { deliveries, deliveryDuration }: Base['telemetry'],
-  { verdict, durationMs }: Outcome,
+  { verdict, durationMs }: AttemptOutcome,
 ): void {
   const outcome = typeof verdict === 'object' ? 'retried' : verdict;
   deliveries.count(outcome);
   deliveryDuration.observe(durationMs / SECOND, outcome);
 }
 
-function logAttempt(log: Base['log'], { item, target, status, error, durationMs }: Outcome): void {
+function logAttempt(log: Base['log'], { item, target, status, error, durationMs }: AttemptOutcome): void {
   log.info(
     {
       deliveryId: item.deliveryId,

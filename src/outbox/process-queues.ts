@@ -3,7 +3,7 @@ import { MINUTE } from '../lib/clock.ts';
 import { Capacity } from './capacity.ts';
 import { type Item, release } from './claim-deliveries.ts';
 import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
-import type { Target } from './delivery-target.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
 class Held extends Set<Item> {
@@ -49,7 +49,7 @@ export class Queues {
   }
 
   /** Adds leased deliveries to the queue of their subscription. `target` was read with them. */
-  add(target: Target, items: readonly Item[]): Queue {
+  add(target: DeliveryTarget, items: readonly Item[]): Queue {
     let queue = this.#queues.get(target.subscriptionId);
     if (!queue) {
       queue = newQueue(target, this.#clock.now(), this.capacity.usageOf(target.owner));

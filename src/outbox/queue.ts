@@ -1,14 +1,14 @@
 import { slotAt, type Item } from './claim-deliveries.ts';
 import { emptyUsage, type Usage } from './capacity.ts';
-import type { Outcome } from './delivery-outcome.ts';
-import type { Target } from './delivery-target.ts';
+import type { AttemptOutcome } from './delivery-outcome.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 
 /**
  * The deliveries of one subscription in this process. A degraded queue sends one delivery at a time, from a capacity of
  * its own, so it does not delay healthy queues. A healthy queue may hold more deliveries in memory.
  */
 export interface Queue {
-  target: Target;
+  target: DeliveryTarget;
   /** Usage of the queue's owner. */
   readonly usage: Usage;
   /** When the target was read (epoch milliseconds). */
@@ -56,7 +56,7 @@ const QUEUED_NEW = 5;
 const QUEUED_HEALTHY = 100;
 const QUEUED_ORDERED = 20;
 
-export function newQueue(target: Target, readAt: number, usage: Usage): Queue {
+export function newQueue(target: DeliveryTarget, readAt: number, usage: Usage): Queue {
   return {
     target,
     usage,
@@ -103,7 +103,7 @@ export function concurrencyOf(queue: Queue): number {
 }
 
 /** Replaces the target. A new address resets the queue's health. */
-export function retarget(queue: Queue, target: Target): void {
+export function retarget(queue: Queue, target: DeliveryTarget): void {
   if (target.address !== queue.target.address) {
     queue.holdUntil = 0;
     queue.health = 'new';
@@ -125,7 +125,11 @@ export function end(queue: Queue, run: Run): void {
 }
 
 /** Updates the queue's health from an outcome. `soon`: the answer was not slow. Ignores outcomes of an old address. */
-export function updateHealth(queue: Queue, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
+export function updateHealth(
+  queue: Queue,
+  { target, verdict, holdUntil }: AttemptOutcome,
+  soon: boolean,
+): void {
   if (target.address !== queue.target.address) return;
   queue.holdUntil = Math.max(queue.holdUntil, holdUntil);
   queue.health = verdict === 'succeeded' && soon ? 'healthy' : 'degraded';
@@ -151,7 +155,7 @@ export function spaceIn(queue: Queue): number {
 }
 
 /** Returns whether publish() may hand off deliveries: none waits in the store before them, and no pace applies. */
-export function takesHandoffs(queue: Queue, target: Target, now: number): boolean {
+export function takesHandoffs(queue: Queue, target: DeliveryTarget, now: number): boolean {
   const isOpen = !isPaced(target) && queue.health !== 'degraded' && !queue.more;
   return isOpen && queue.holdUntil <= now && target.holdUntil <= now;
 }
@@ -168,6 +172,6 @@ export function isIdle(queue: Queue, now: number): boolean {
 }
 
 /** Returns whether order or rate limit the deliveries. */
-export function isPaced({ ordered, ratePerSecond }: Target): boolean {
+export function isPaced({ ordered, ratePerSecond }: DeliveryTarget): boolean {
   return ordered || ratePerSecond !== null;
 }

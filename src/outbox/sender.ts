@@ -6,7 +6,7 @@ import type { ClaimLoop } from './claim-loop.ts';
 import type { Item } from './claim-deliveries.ts';
 import type { Timing } from './delivery-timing.ts';
 import type { Outcomes } from './outcome-commits.ts';
-import type { Outcome } from './delivery-outcome.ts';
+import type { AttemptOutcome } from './delivery-outcome.ts';
 import { concurrencyOf, end, isOnHold, retarget, slotOf, underWay, updateHealth } from './queue.ts';
 import type { Queue, Run } from './queue.ts';
 import type { Queues } from './process-queues.ts';
@@ -114,7 +114,7 @@ export class Sender {
     this.#startWaitingQueues();
   }
 
-  #finish(queue: Queue, outcome: Outcome): void {
+  #finish(queue: Queue, outcome: AttemptOutcome): void {
     updateHealth(queue, outcome, outcome.durationMs < this.#options.timing.slowMs);
     if (queue.health === 'degraded') this.#options.queues.release(queue);
     const written = this.#write(outcome);
@@ -128,7 +128,7 @@ export class Sender {
     });
   }
 
-  async #write(outcome: Outcome): Promise<void> {
+  async #write(outcome: AttemptOutcome): Promise<void> {
     const { item, target } = outcome;
     const { queues, outcomes } = this.#options;
     const disabled = await outcomes.write(outcome);

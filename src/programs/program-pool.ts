@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { createTurns, type Turns } from '../lib/turns.ts';
+import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts';
 import { LIMITS } from './program-limits.ts';
 import type { Ended, Waiting } from './program-messages.ts';
 import { startWorker, UNUSED_MS, type ProgramRun, type Waiter, type Worker } from './program-worker.ts';
@@ -44,7 +44,7 @@ interface Options {
 export function createPrograms(options: Options = {}): Programs {
   const { program = PROGRAM, cpuSeconds = LIMITS.cpuSeconds, patienceMs = PATIENCE_MS } = options;
   const workers = new Set<Worker>();
-  const queue = createTurns<Waiter>();
+  const queue = createFairQueue<Waiter>();
   let closed = false;
   /** True while a start waits for the end of its turn, because it blocks the event loop. */
   let starting = false;
@@ -158,7 +158,7 @@ export function createPrograms(options: Options = {}): Programs {
 }
 
 /** Returns a process of an owner without waiting programs. */
-function withoutPrograms(free: readonly Worker[], queue: Turns<Waiter>): Worker | undefined {
+function withoutPrograms(free: readonly Worker[], queue: FairQueue<Waiter>): Worker | undefined {
   return free.find(({ owner }) => owner !== undefined && queue.sizeOf(owner) === 0);
 }
 

@@ -52,10 +52,10 @@ export interface Account {
   readonly tickets: Ticket[];
   readonly webhooks: Webhook[];
   /** Responses of writes by Idempotency-Key. */
-  readonly answers: Map<string, Answer>;
+  readonly answers: Map<string, StoredResponse>;
 }
 
-export interface Answer {
+export interface StoredResponse {
   request: string;
   status: number;
   body: unknown;
@@ -78,7 +78,7 @@ export interface Changes {
   /** Adds a record, or replaces the one with its id. @throws Refusal 507 when the account is full. */
   put<K extends keyof Records>(kind: K, record: Records[K]): void;
   remove(kind: 'customer' | 'webhook', id: string): void;
-  answer(key: string, answer: Answer): void;
+  answer(key: string, answer: StoredResponse): void;
 }
 
 /** A request's account, as all processes have written it. */

@@ -45,7 +45,7 @@ export interface Intake {
 }
 
 /** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */
-export type Turn = (context: Context, options: TurnOptions) => Promise<Promise<unknown>[]>;
+export type SourceTurn = (context: Context, options: TurnOptions) => Promise<Promise<unknown>[]>;
 
 /** Loops that collect events: stored webhooks, polls and jobs. */
 export interface Sources {

@@ -1,4 +1,4 @@
-import type { Context, Turn } from './context.ts';
+import type { Context, SourceTurn } from './context.ts';
 import { beginJobs, dueJobs, type JobKind } from '../runtime/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 
@@ -18,7 +18,9 @@ interface Owner {
  * Creates the round that claims and starts due jobs of sources. One app gets at most half of all slots, and one
  * user at most three quarters. An app that hangs, or a user with many sources, therefore leaves slots for others.
  */
-export function createFairTurn(kindsOf: (context: Context) => { readonly [kind: string]: JobKind }): Turn {
+export function createFairTurn(
+  kindsOf: (context: Context) => { readonly [kind: string]: JobKind },
+): SourceTurn {
   const running = new Map<string, Owner>();
   /** Time of the next look, by performance.now(). */
   let pausedUntil = 0;

@@ -3,7 +3,7 @@ import { planJob } from '../runtime/jobs.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { loadOnce } from '../lib/memo.ts';
 import { createLoop, type Loop } from '../runtime/loop.ts';
-import type { Turns } from './source-turns.ts';
+import type { SourceTurns } from './source-turns.ts';
 
 /** Concurrent polls of one process. A poll or a job mostly waits for an app. */
 const MAX_POLLS = 128;
@@ -23,8 +23,8 @@ const MAX_INBOXES = 64;
  */
 export function createSources(): Sources {
   let served: Context | undefined;
-  const turns = loadOnce(async (): Promise<Turns> => (await import('./source-turns.ts')).createTurns());
-  const loopOf = (name: keyof Turns, most: number): Loop =>
+  const turns = loadOnce(async (): Promise<SourceTurns> => (await import('./source-turns.ts')).createTurns());
+  const loopOf = (name: keyof SourceTurns, most: number): Loop =>
     createLoop({
       most,
       turn: async (options) => (served ? (await turns())[name](served, options) : []),

@@ -1,4 +1,4 @@
-import type { Turn } from './context.ts';
+import type { SourceTurn } from './context.ts';
 import { accountSwitchJob } from './account-switch-job.ts';
 import { backfillJob } from './polling/backfill.ts';
 import { pruneJob } from './prune.ts';
@@ -13,18 +13,18 @@ import { claimSources, resumeSources } from './due-sources.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
 /** The turns of a process, one for each of its loops. */
-export interface Turns {
+export interface SourceTurns {
   /** Turns stored webhooks into events. */
-  inbox: Turn;
+  inbox: SourceTurn;
   /** Resumes the sources whose credential works again, and polls the due sources. */
-  polls: Turn;
+  polls: SourceTurn;
   /** Runs registrations at apps and pruning: a few calls or statements each. */
-  shortJobs: Turn;
+  shortJobs: SourceTurn;
   /** Runs backfills and inventories. They read all records of an app, for minutes or hours. */
-  readings: Turn;
+  readings: SourceTurn;
 }
 
-export function createTurns(): Turns {
+export function createTurns(): SourceTurns {
   const makeDueAfterJump = createClockJumps();
   return {
     inbox: createInboxTurn(),

@@ -8,7 +8,7 @@ import type { Environment } from '../store/environments.ts';
 import { requestOf } from '../outbox/delivery-attempt.ts';
 import { ensureSource } from '../sources/source-records.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
-import { sealBinding, toTarget, type Target } from '../outbox/delivery-target.ts';
+import { sealBinding, toTarget, type DeliveryTarget } from '../outbox/delivery-target.ts';
 import { reportsOf, sourceModelOf } from '../connectors/source-model.ts';
 import { lockSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { deleteDeliveries } from './subscriptions.ts';
@@ -26,7 +26,7 @@ export interface Listener {
   subscriptionId: string;
   /** Signing secret of the forwarded events. */
   secret: string;
-  target: Target;
+  target: DeliveryTarget;
 }
 
 export interface ListenerInput {

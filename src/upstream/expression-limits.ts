@@ -4,7 +4,7 @@ import type { MapBounded } from '../connectors/catalog.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createFairQueue } from '../lib/fair-queue.ts';
 import { startConfined } from '../runtime/child-program.ts';
 
 /** A task of the process: each expression for each variant of the scope. */
@@ -39,7 +39,7 @@ const answer = z.union([
   z.object({ values: z.string() }),
   z.object({ expression: z.string(), reason: z.string(), isTimeout: z.boolean() }),
 ]);
-export type Answer = z.infer<typeof answer>;
+export type EvaluationReply = z.infer<typeof answer>;
 
 /**
  * Evaluates expressions of API clients and of custom connectors within limits: a separate process, 2 s, 128 MB, and
@@ -105,7 +105,7 @@ interface Evaluator {
 export function createBoundedExpressions(options: Options = {}): BoundedExpressions {
   const { timeMs = TIME_LIMIT_MS, program = PROGRAM } = options;
   const evaluators = new Set<Evaluator>();
-  const queue = createTurns<Waiting>();
+  const queue = createFairQueue<Waiting>();
   let closed = false;
 
   const next = (): void => {

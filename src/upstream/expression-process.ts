@@ -1,6 +1,6 @@
 import { memoByText } from '../lib/memo.ts';
 import { endWithParent } from '../lib/parent-watch.ts';
-import type { Answer, Task } from './expression-limits.ts';
+import type { EvaluationReply, Task } from './expression-limits.ts';
 import { compileExpression, exactJson, isTimeout, linear, reasonOf } from './expression.ts';
 
 /*
@@ -21,7 +21,7 @@ process.on('message', (task: Task) => {
 });
 process.send?.('ready');
 
-async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
+async function answerTo({ scope, variants, ...task }: Task): Promise<EvaluationReply> {
   const base = JSON.parse(scope);
   const given: object[] = JSON.parse(variants);
   const inputs = task.isOfConnector ? given : given.map((variant) => ({ ...base, ...variant }));
@@ -33,7 +33,7 @@ async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
 async function evaluate(
   inputs: object[],
   { expressions, maxBytes, isOfConnector }: Pick<Task, 'expressions' | 'maxBytes' | 'isOfConnector'>,
-): Promise<Answer> {
+): Promise<EvaluationReply> {
   const values: unknown[][] = [];
   for (const input of inputs) {
     const row: unknown[] = [];

@@ -1,6 +1,6 @@
 import { rawFaults } from '../connectors/raw-input.ts';
 import { asObject, isJsonObject, type Json } from '../lib/json.ts';
-import type { Target } from '../outbound/target.ts';
+import type { RequestTarget } from '../outbound/target.ts';
 import { formBody } from './body.ts';
 import { inputForJson } from './sent-numbers.ts';
 import { headerValue, inputFault, type Address, type Body, type Draft } from './request-draft.ts';
@@ -12,7 +12,7 @@ import { queryPairs } from './values.ts';
  * the base address, and no member of the input can change the credential, the host, or the method that was checked.
  * @throws GatehouseError `invalid_request`
  */
-export function rawRequest(call: UpstreamCall, base: Target): Draft {
+export function rawRequest(call: UpstreamCall, base: RequestTarget): Draft {
   const { method } = call.action;
   const [fault] = rawFaults({ ...call.input, method });
   if (fault) throw inputFault(fault.field, fault.rule);
@@ -20,7 +20,7 @@ export function rawRequest(call: UpstreamCall, base: Target): Draft {
   return { method, address: rawAddress(call, base), headers, body: rawBody(call, headers['content-type']) };
 }
 
-function rawAddress({ input }: UpstreamCall, { origin, host, path: basePath }: Target): Address {
+function rawAddress({ input }: UpstreamCall, { origin, host, path: basePath }: RequestTarget): Address {
   const { path = '' } = input;
   const whole = basePath.replace(/\/?(\?.*)?$/, '') + (typeof path === 'string' ? path : '');
   const parsed = URL.canParse(origin + whole) ? new URL(origin + whole) : undefined;

@@ -8,7 +8,7 @@ import { isStreamed, type SentBody } from '../outbound/outbound-dispatch.ts';
 import { FRAMING_HEADERS } from '../lib/http/framing-headers.ts';
 import { memoByText } from '../lib/memo.ts';
 import type { Secret } from '../lib/secret.ts';
-import { readTarget, type Target } from '../outbound/target.ts';
+import { readTarget, type RequestTarget } from '../outbound/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody, buildMappedBody } from './body.ts';
 import { pagedIn, type UpstreamCall } from './upstream-call.ts';
@@ -100,7 +100,7 @@ export async function buildRequest(asked: UpstreamCall, now: number): Promise<Bu
 /** Returns the request of a raw call. Headers of the caller replace those of the file. */
 function rawDraft(
   call: UpstreamCall,
-  { base, value }: { base: Target; value: (name: string) => string },
+  { base, value }: { base: RequestTarget; value: (name: string) => string },
 ): Draft {
   const draft = rawRequest(call, base);
   return { ...draft, headers: { ...headersOf(call, value), ...draft.headers } };
@@ -157,7 +157,7 @@ export function resolveLink(call: UpstreamCall, link: string): string {
   return hrefOf(nextAddress(URL.canParse(link, from) ? new URL(link, from).href : link, base));
 }
 
-function nextAddress(link: string, base: Target): Address {
+function nextAddress(link: string, base: RequestTarget): Address {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url?.origin === base.origin && !url.username && !url.password)
     return { origin: base.origin, host: base.host, path: url.pathname, query: url.search.slice(1) };
@@ -176,7 +176,7 @@ export function valuesOf({ connector, credential }: UpstreamCall): (name: string
  * Returns the base URL with its variables. They are checked again by their format, because a stored value may be older
  * than the rule.
  */
-function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => string): Target {
+function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => string): RequestTarget {
   const { definition } = connector;
   const filled = fillTemplate(action.definition.baseUrl ?? definition.baseUrl, (name) => {
     const text = value(name);
@@ -227,7 +227,7 @@ function invalidCredential(connector: Connector, what: string): GatehouseError {
   );
 }
 
-function actionAddress(call: UpstreamCall, base: Target): Address {
+function actionAddress(call: UpstreamCall, base: RequestTarget): Address {
   const { action, input, page } = call;
   const { definition } = action;
   const laterPath = page && 'path' in page ? page.path : undefined;

@@ -1,7 +1,7 @@
 import type { Context, Runs } from './context.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { runsOfEvents } from './occasions.ts';
-import type { Turn } from './turn.ts';
+import type { StartRuns } from './turn.ts';
 import { DRAIN_MS } from '../lib/http/drain.ts';
 
 const SOON_MS = 50;
@@ -11,7 +11,7 @@ export function createRuns(): Runs {
   /** Running work, with the user of each run. */
   const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
-  let turn: Promise<Turn> | undefined;
+  let turn: Promise<StartRuns> | undefined;
   let occasions: Promise<{ runsOfEvents: typeof runsOfEvents }> | undefined;
   const loop = createLoop({
     drainMs: DRAIN_MS,
@@ -54,7 +54,7 @@ export function createRuns(): Runs {
   };
 }
 
-async function loadTurn(): Promise<Turn> {
+async function loadTurn(): Promise<StartRuns> {
   const { createTurn } = await import('./turn.ts');
   return createTurn();
 }

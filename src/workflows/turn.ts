@@ -18,13 +18,13 @@ export interface StartedRun {
 }
 
 /** Starts or continues due runs. `users`: those of the running runs. Returns the started runs. */
-export type Turn = (
+export type StartRuns = (
   context: Context,
   options: { signal: AbortSignal; users: readonly string[] },
 ) => Promise<StartedRun[]>;
 
 /** Creates the turn of the loop, which also fires due schedules and deletes expired runs. */
-export function createTurn(): Turn {
+export function createTurn(): StartRuns {
   const deleteOldRuns = createRunSweep();
   return async (context, { signal, users }) => {
     await fireSchedules(context);

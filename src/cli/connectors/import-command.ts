@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { TARGET_HELP, withService, withTarget } from '../service-options.ts';
-import type { Target } from '../service.ts';
+import type { ServiceTarget } from '../service.ts';
 
-interface ImportFlags extends Target {
+interface ImportFlags extends ServiceTarget {
   into?: string;
   id?: string;
   tag?: string[];

@@ -92,7 +92,7 @@ export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_brows
 /**
  * An answer in the OpenAPI document. Its example is built from the examples of its fields unless it has its own.
  */
-export interface Answer {
+export interface DocumentedResponse {
   status: number;
   description: string;
   schema: z.ZodType;
@@ -148,9 +148,9 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
    */
   largeBody?: { maxBytes: number; localMaxBytes: number; body: z.output<B> };
   /** The success answer: status, description and schema. */
-  success: Answer;
+  success: DocumentedResponse;
   /** A second success answer, for an operation with two. */
-  otherwise?: Answer;
+  otherwise?: DocumentedResponse;
   /** Error codes in addition to those of every route of its kind. */
   errors?: ErrorCode[];
   /** Whether a GET has an effect. HEAD and pages that a browser loads ahead then run no handler. */

@@ -25,7 +25,7 @@ export interface RpcFault {
 }
 
 /** The outcome of a request: the result object as JSON, or the error. */
-export type Answer =
+export type RpcResponse =
   | {
       result: string | Buffer;
       /** First members of the result, without the closing brace; undefined when `result` has all members. */
@@ -36,13 +36,13 @@ export type Answer =
   | { error: RpcFault };
 
 /** Returns the whole response as JSON text. */
-export function responseText(id: string | number, answer: Answer): string {
+export function responseText(id: string | number, answer: RpcResponse): string {
   const parts = responseParts(id, answer);
   return typeof parts === 'string' ? parts : Buffer.concat(parts).toString();
 }
 
 /** Returns the whole response: text, or parts around the bytes of a result, which are not copied. */
-export function responseParts(id: string | number, answer: Answer): string | Buffer[] {
+export function responseParts(id: string | number, answer: RpcResponse): string | Buffer[] {
   if ('error' in answer) return JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
   const { result, opening } = answer;
   const before = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
@@ -56,7 +56,7 @@ export function responseParts(id: string | number, answer: Answer): string | Buf
 const CLOSING = Buffer.from('}');
 
 /** Returns whether an answer reports a failure: an error, or a tool that failed. */
-export function hasFailed(answer: Answer): boolean {
+export function hasFailed(answer: RpcResponse): boolean {
   return 'error' in answer || answer.failed;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Base } from '../../base.ts';
 import { MIB } from '../../lib/http/http-body.ts';
 import { keepRenewing } from '../../runtime/lease.ts';
-import type { Answer } from '../protocol/message.ts';
+import type { RpcResponse } from '../protocol/message.ts';
 import { ownerOf, type Grant, type Parties } from './grant.ts';
 import { TaskCall, type StoredTask } from './task-call.ts';
 import {
@@ -39,8 +39,8 @@ export interface RunningTasks {
   run(
     grant: Grant,
     signal: AbortSignal,
-    work: (call: TaskCall) => Promise<Answer>,
-  ): Promise<{ answer: Answer } | { task: TaskRow }>;
+    work: (call: TaskCall) => Promise<RpcResponse>,
+  ): Promise<{ answer: RpcResponse } | { task: TaskRow }>;
   /** Reads a task again after a request changed it. */
   wake(taskId: string): void;
   /** Lets running tasks end, for `patienceMs` at most. No further call becomes a task. */
@@ -62,7 +62,7 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
     return running.size < MAX_RUNNING && own.length < MAX_OF_ONE_CALLER;
   };
   /** Runs a task to its end. Never rejects. */
-  const follow = async (call: TaskCall, work: Promise<Answer>): Promise<void> => {
+  const follow = async (call: TaskCall, work: Promise<RpcResponse>): Promise<void> => {
     if (await call.becoming) await storeEnd(context, call, await changeOf(work));
     running.delete(call.taskId);
     if (running.size > 0) return;
@@ -172,7 +172,7 @@ async function lasts(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** Returns the change at the end of a call. A call that was ended by this process has no answer. */
-async function changeOf(work: Promise<Answer>): Promise<(row: TaskRow) => TaskChange> {
+async function changeOf(work: Promise<RpcResponse>): Promise<(row: TaskRow) => TaskChange> {
   try {
     const answer = await work;
     if ('error' in answer) return () => ({ status: 'failed', outcome: JSON.stringify(answer.error) });

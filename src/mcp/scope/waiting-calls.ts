@@ -16,7 +16,7 @@ const MAX_OF_ONE_CALLER = 10;
 /** The signal and the callbacks that a call has while it runs. */
 export type Around = Notices & { signal: AbortSignal };
 /** The end of a client's wait: a question to its user, or the result of the call. */
-export type Turn = { question: Question } | { result: ExecuteResult };
+export type WaitEnd = { question: Question } | { result: ExecuteResult };
 /** The callbacks of the request that waits for the call. */
 type Receiver = Pick<Around, 'signal' | 'onProgress' | 'onLog' | 'onChanged' | 'onWait'>;
 
@@ -27,8 +27,8 @@ export class WaitingCall {
   /** The last question to the user. */
   question: Question | undefined;
   readonly #ended = new AbortController();
-  readonly #finished: Promise<Turn>;
-  #asked = Promise.withResolvers<Turn>();
+  readonly #finished: Promise<WaitEnd>;
+  #asked = Promise.withResolvers<WaitEnd>();
   #answered: ((answer: JsonObject) => void) | undefined;
   #receiver: Receiver | undefined;
 
@@ -54,13 +54,13 @@ export class WaitingCall {
         return shown ? this.#ask(shown) : CANCELLED;
       },
     };
-    this.#finished = run(around).then((result): Turn => ({ result }));
+    this.#finished = run(around).then((result): WaitEnd => ({ result }));
     // The call may fail while no request waits for it.
     this.#finished.catch(() => {});
   }
 
   /** Returns the next question or the result, for one request. The call ends when the client of the request leaves. */
-  async next(receiver: Receiver): Promise<Turn> {
+  async next(receiver: Receiver): Promise<WaitEnd> {
     const { signal } = receiver;
     const leave = () => this.end();
     if (signal.aborted) leave();

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { loadOnce } from '../../lib/memo.ts';
 import { UNKNOWN } from '../../telemetry/metrics.ts';
-import { cancelled, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { cancelled, type RpcResponse, type RpcRequest } from '../protocol/message.ts';
 import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { paramsFault } from '../protocol/params.ts';
 import { callTool } from '../tools/call-tool.ts';
@@ -34,7 +34,7 @@ import { createWorkflowTools } from '../tools/workflow-tools.ts';
 /** Answers every method of every transport and MCP version, through the one long-lived server of the official SDK. */
 export interface McpCore {
   /** Answers a request. Rejects only when the call's signal aborts. */
-  answer(request: RpcRequest, call: McpCall): Promise<Answer>;
+  answer(request: RpcRequest, call: McpCall): Promise<RpcResponse>;
   visible(grant: Grant): Visible;
   readonly remoteSubscriptions: Pick<RemoteSubscriptions, 'attend'>;
   readonly runningTasks: Pick<RunningTasks, 'run' | 'drain'>;
@@ -48,9 +48,9 @@ interface Running {
   readonly call: McpCall;
   /** The arguments of a tool as they came. The SDK hands out copies, without the exact numbers. */
   readonly given: unknown;
-  readonly answered: (answer: Answer) => void;
+  readonly answered: (answer: RpcResponse) => void;
   /** The answer as JSON, sent instead of the SDK's; undefined when the SDK's is sent. */
-  own: Answer | undefined;
+  own: RpcResponse | undefined;
 }
 
 /** Placeholder for a result that is already JSON text, because the SDK would parse and copy a real result. */
@@ -131,11 +131,11 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   };
   await server.connect(pipe);
 
-  const ask = (request: RpcRequest, call: McpCall): Promise<Answer> =>
+  const ask = (request: RpcRequest, call: McpCall): Promise<RpcResponse> =>
     new Promise((resolve, reject) => {
       const { signal } = call;
       if (signal.aborted) return reject(cancelled());
-      const answered = (answer: Answer) => {
+      const answered = (answer: RpcResponse) => {
         running.delete(id);
         if (signal.aborted) reject(cancelled());
         else resolve(answer);
@@ -198,8 +198,8 @@ function searchOnDemand(context: Context): SearchActions {
 function observed(
   { telemetry }: Pick<Context, 'telemetry'>,
   { request, call }: { request: RpcRequest; call: McpCall },
-  work: () => Answer | Promise<Answer>,
-): Promise<Answer> {
+  work: () => RpcResponse | Promise<RpcResponse>,
+): Promise<RpcResponse> {
   const method = METHODS.has(request.method) ? request.method : UNKNOWN;
   const attributes = { 'mcp.method.name': method };
   return telemetry.span({ name: method, kind: 'server', attributes, parent: call.trace }, async (span) => {
@@ -218,13 +218,13 @@ function observed(
   });
 }
 
-function outcomeOf(answer: Answer): string {
+function outcomeOf(answer: RpcResponse): string {
   if ('error' in answer) return 'failed';
   if (answer.interim) return 'input_required';
   return answer.failed ? 'tool_failed' : 'succeeded';
 }
 
-function invalidParams({ requestId }: McpCall, message: string): Answer {
+function invalidParams({ requestId }: McpCall, message: string): RpcResponse {
   return { error: { code: -32602, message, data: { code: 'invalid_request', requestId } } };
 }
 

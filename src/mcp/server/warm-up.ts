@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { newestServerId } from '../../servers/server-records.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
-import type { Answer, RpcRequest } from '../protocol/message.ts';
+import type { RpcResponse, RpcRequest } from '../protocol/message.ts';
 import type { McpCall } from '../scope/mcp-call.ts';
 import { prepareProgram } from '../tools/program-run.ts';
 
@@ -21,7 +21,7 @@ const CALL: RpcRequest = {
  */
 export async function warmUp(
   context: Pick<Context, 'db' | 'servers' | 'programs'>,
-  answer: (request: RpcRequest, call: McpCall) => Promise<Answer>,
+  answer: (request: RpcRequest, call: McpCall) => Promise<RpcResponse>,
 ): Promise<void> {
   const { db, servers } = context;
   for (const environment of ENVIRONMENTS) {

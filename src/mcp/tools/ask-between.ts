@@ -9,7 +9,7 @@ import { asAsked } from '../answers/content.ts';
 import { CANCELLED } from '../scope/elicitation.ts';
 import { InputRequired, type Inputs } from '../scope/input.ts';
 import type { ToolScope } from '../scope/tool.ts';
-import { WaitingCall, type Around, type Turn } from '../scope/waiting-calls.ts';
+import { WaitingCall, type Around, type WaitEnd } from '../scope/waiting-calls.ts';
 
 const STEP = 'waiting';
 const KEY = 'question';
@@ -35,7 +35,7 @@ export async function askBetween(scope: ToolScope, inputs: Inputs, asking: Askin
   const answer = before?.answers[KEY];
   const { question } = call;
   if (answer) call.answer(answer);
-  let turn: Turn = before && !answer && question ? { question } : await call.next(scope);
+  let turn: WaitEnd = before && !answer && question ? { question } : await call.next(scope);
   // The request ends with the question, unless the call became a task.
   while ('question' in turn) {
     call.answer(await answerFrom(scope, inputs, { call, question: turn.question }));

@@ -9,7 +9,7 @@ import type { Grant } from '../scope/grant.ts';
 import type { Connection, McpCall } from '../scope/mcp-call.ts';
 import type { McpCore } from '../server/server.ts';
 import { isWanted, type LogLevel } from '../../lib/log-level.ts';
-import { hasFailed, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { hasFailed, type RpcResponse, type RpcRequest } from '../protocol/message.ts';
 import { beginEvents, eventText, sendJson, writeEvent, type Framing } from './reply.ts';
 import { emit, finish, newStream, type Session } from './client-sessions.ts';
 import type { Watch } from './watch.ts';
@@ -99,7 +99,7 @@ export async function answerOn(
   stream: Pick<Stream, 'send'>,
   { context, core, watch }: AnswerContext,
   { request, client, logLevel, ...call }: AnsweredRequest,
-): Promise<Answer> {
+): Promise<RpcResponse> {
   const { send } = stream;
   const answer = await core.answer(request, {
     ...call,

@@ -7,7 +7,7 @@ import { mcp2026Inputs } from '../scope/input.ts';
 import type { McpCall } from '../scope/mcp-call.ts';
 import { tasksMissing } from '../protocol/task-extension.ts';
 import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
-import { responseParts, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { responseParts, type RpcResponse, type RpcRequest } from '../protocol/message.ts';
 import {
   INTERIM_OPENING,
   openingOf,
@@ -47,7 +47,11 @@ export interface Mcp2026Exchange {
   /**
    * Answers a parsed request. Returns undefined when it opened a subscription. Rejects when the call's signal aborts.
    */
-  answer(read: Mcp2026Request, stream: Pick<Stream, 'send'>, call: Mcp2026Call): Promise<Answer | undefined>;
+  answer(
+    read: Mcp2026Request,
+    stream: Pick<Stream, 'send'>,
+    call: Mcp2026Call,
+  ): Promise<RpcResponse | undefined>;
 }
 
 export function createMcp2026Exchange(
@@ -113,7 +117,7 @@ export function createMcp2026Exchange(
       listen,
       task,
     }: Pick<McpCall, 'grant' | 'requestId' | 'signal' | 'listen' | 'task'>,
-  ): Promise<Answer> {
+  ): Promise<RpcResponse> {
     const states = requestStates(context, grant, request);
     const inputs = await mcp2026Inputs({ abilities, states, requestState, responses, signal, task });
     const asked = { request, logLevel, grant, requestId, signal, listen, inputs, task };
@@ -154,13 +158,13 @@ export function createMcp2026Exchange(
   }
 }
 
-function mcp2026Answer(method: string, answer: Answer): Answer {
+function mcp2026Answer(method: string, answer: RpcResponse): RpcResponse {
   if ('error' in answer) return answer;
   return { ...answer, opening: answer.interim ? INTERIM_OPENING : openingOf(method) };
 }
 
 /** Returns the answer to a call that became a task (CreateTaskResult). */
-function taskAnswer(task: JsonObject): Answer {
+function taskAnswer(task: JsonObject): RpcResponse {
   const result = JSON.stringify({ resultType: 'task', ...task });
   return { result, failed: false, interim: true, opening: INTERIM_OPENING };
 }

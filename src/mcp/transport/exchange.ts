@@ -6,7 +6,7 @@ import { clientOf } from '../protocol/initialize.ts';
 import {
   responseParts,
   responseText,
-  type Answer,
+  type RpcResponse,
   type Message,
   type RpcRequest,
 } from '../protocol/message.ts';
@@ -86,7 +86,7 @@ export function createExchange(
   }
 
   /** Answers a request. Returns undefined when the client cancelled it, because cancelled requests get no answer. */
-  async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<Answer | undefined> {
+  async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<RpcResponse | undefined> {
     const { session, grant, requestId, res } = flow;
     const cancel = new AbortController();
     // A disconnect cancels the request unless its client can resume the stream in a session.

@@ -13,7 +13,7 @@ import { answerOn } from './answer-stream.ts';
 import { grantFor, type Grant } from '../scope/grant.ts';
 import { clientOf, type Client } from '../protocol/initialize.ts';
 import { createListeners, type EventSink } from './listeners.ts';
-import { readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { readMessage, responseText, type RpcResponse, type RpcRequest } from '../protocol/message.ts';
 import { isMcp2026, readMcp2026 } from '../protocol/mcp-2026.ts';
 import type { Connection } from '../scope/mcp-call.ts';
 import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
@@ -155,7 +155,7 @@ async function answerMcp2026(
   { mcp2026, send, rights, running }: Stdio,
   request: RpcRequest,
   call: StdioCall,
-): Promise<Answer | undefined> {
+): Promise<RpcResponse | undefined> {
   const sink = (): EventSink => {
     const closed: (() => void)[] = [];
     const end = () => {
@@ -169,7 +169,7 @@ async function answerMcp2026(
 }
 
 /** Answers a request of an older version, with or without `initialize`. */
-async function answerOlder(stdio: Stdio, request: RpcRequest, call: StdioCall): Promise<Answer> {
+async function answerOlder(stdio: Stdio, request: RpcRequest, call: StdioCall): Promise<RpcResponse> {
   const initialize = request.method === 'initialize' ? clientOf(request) : undefined;
   // Later lines are answered at the same time, and need the client.
   if (initialize) stdio.client = toClient(stdio, call.grant, initialize);

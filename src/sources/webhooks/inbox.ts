@@ -5,7 +5,7 @@ import { parseJson, type Json } from '../../lib/json.ts';
 import type { Tx } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import { lockSameSource } from '../consumers.ts';
-import type { Context, Turn } from '../context.ts';
+import type { Context, SourceTurn } from '../context.ts';
 import { topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
@@ -55,7 +55,7 @@ interface Reading {
  * Creates the round that turns stored webhooks into events. Each source is processed separately and in order. A slow
  * app, or a webhook that the store refuses, therefore delays no other source.
  */
-export function createInboxTurn(): Turn {
+export function createInboxTurn(): SourceTurn {
   /** Sources whose webhooks this process interprets; `again` is true when more arrived since. */
   const busy = new Map<string, { again: boolean }>();
   /** Last of the long webhooks of all sources. They are read one after the other to bound memory. */

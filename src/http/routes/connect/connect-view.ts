@@ -5,7 +5,7 @@ import {
   assertLive,
   prefillOf,
   type ConnectSession,
-  type Outcome,
+  type ConnectOutcome,
   type Requester,
 } from '../../../connect/connect-sessions.ts';
 import type { Context } from '../../context.ts';
@@ -109,7 +109,7 @@ export function returnAddress({
   return url.href;
 }
 
-export function endOf(found: ConnectSession & { outcome: Outcome }) {
+export function endOf(found: ConnectSession & { outcome: ConnectOutcome }) {
   const redirectTo = returnAddress(found);
   return { result: found.outcome, ...(redirectTo === undefined ? {} : { redirectTo }) };
 }

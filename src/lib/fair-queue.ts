@@ -1,5 +1,5 @@
 /** A queue in which owners take turns: take() serves the owner who was served longest ago. */
-export interface Turns<T> {
+export interface FairQueue<T> {
   readonly size: number;
   /** Returns the number of waiting items of an owner. */
   sizeOf(owner: string): number;
@@ -10,7 +10,7 @@ export interface Turns<T> {
   remove(owner: string, item: T): boolean;
 }
 
-export function createTurns<T extends {}>(): Turns<T> {
+export function createFairQueue<T extends {}>(): FairQueue<T> {
   /** Owners with waiting items, in the order of their turns. */
   const waiting = new Map<string, T[]>();
   let size = 0;
