@@ -1,4 +1,4 @@
-/* The types of the client, printed from the routes: npm run client:types. Do not edit. */
+/* The types of the client, printed from the routes: npm run client:types. Do not edit. sha256 of the routes: 67c4ef7029fa02fb166a9fb57e3dede85d277831b8a957002a5fc49cef8fc331 */
 
 export interface paths {
     "/api/servers": {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildDocs } from '../../src/docs/site.ts';
 import { INDEX, readGroups, readPages } from '../../src/docs/pages.ts';
+import { headOf } from '../clients/api-types.ts';
 import { referencePages } from './reference/pages.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -12,6 +13,10 @@ test('the pages that are printed from the code are current: npm run reference', 
   expect(printed.size).toBeGreaterThan(20);
   const old = [...printed].filter(([name, text]) => readFileSync(resolve(ROOT, name), 'utf8') !== text);
   expect(old.map(([name]) => name)).toEqual([]);
+});
+
+test('data/api-types.ts is printed from these routes: npm run client:types', () => {
+  expect(readFileSync(resolve(ROOT, 'data/api-types.ts'), 'utf8').split('\n')[0]).toBe(headOf());
 });
 
 test('docs/README.md lists each page once', () => {
