@@ -339,6 +339,13 @@ describe.skipIf(!HAS_BROWSER)('the pages of the console', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
+  test('Executions: an unknown outcome in the address shows all calls', async () => {
+    await go('/executions?outcome=nonsense');
+    expect(await page.getByRole('radio', { name: 'All', exact: true }).isChecked()).toBe(true);
+    const rows = page.getByRole('table', { name: 'Executions' }).locator('tbody tr');
+    expect(await rows.count()).toBeGreaterThan(1);
+  });
+
   test('Workflows: a failed run shows its steps and is retried', async () => {
     await go('/workflows?status=failed');
     await go(`/workflows/${seed.workflowId}/runs/${seed.failedRunId}`);

@@ -4,8 +4,8 @@ import { Link } from 'react-router';
 import type { CredentialRecord } from '../api-types.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
-import { among, useCursor, useFilters } from '../parts/search-params.ts';
+import { List, type Column } from '../parts/records.tsx';
+import { chosen, useCursor, useFilters } from '../parts/search-params.ts';
 import { UserName } from '../parts/user-name.tsx';
 import { When } from '../parts/values.tsx';
 import { useRest } from '../queries.ts';
@@ -14,14 +14,15 @@ const STATES = [
   { value: '', label: 'To reconnect' },
   { value: 'active', label: 'Active' },
   { value: 'revoked', label: 'Revoked' },
-];
+] as const;
 
 /** The accounts of all users by state: first those that work no longer. */
 export function AccountList() {
-  const [{ state }, change] = useFilters(['state']);
+  const [filters, change] = useFilters(['state']);
+  const state = chosen(STATES, filters.state);
   const { cursor, next, back } = useCursor();
   const list = useRest('/api/credentials', {
-    query: { state: among(['active', 'revoked'], state) || 'needs_reconnect', cursor, limit: 50 },
+    query: { state: state || 'needs_reconnect', cursor, limit: 50 },
     topics: ['accounts'],
   });
   return (
@@ -33,7 +34,7 @@ export function AccountList() {
         aria-label="State of the accounts"
         value={state}
         onChange={(value) => change({ state: value })}
-        data={STATES}
+        data={[...STATES]}
         style={{ alignSelf: 'flex-start' }}
       />
       <div className="card">
@@ -50,15 +51,7 @@ export function AccountList() {
               Gatehouse renews tokens on its own. An account appears here when its app refuses it.
             </Empty>
           }
-          pager={
-            <Pager
-              of="accounts"
-              oldestFirst
-              back={back}
-              next={next}
-              following={list.data?.pagination.nextCursor}
-            />
-          }
+          pager={{ of: 'accounts', oldestFirst: true, back, next }}
         />
       </div>
     </Page>

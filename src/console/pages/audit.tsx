@@ -4,7 +4,7 @@ import type { AuditEntry } from '../api-types.ts';
 import { callerInWords, useServerName } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
+import { List, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
 import { TimeInput } from '../parts/time-input.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
@@ -32,7 +32,6 @@ export function Audit() {
   const list = useRest('/api/audit', { query: { ...filters, cursor, limit: 50 } });
   const nameOf = useServerName();
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
-  const following = list.data?.pagination.nextCursor;
   const without = () => change(Object.fromEntries(FILTERS.map((name) => [name, ''])));
   return (
     <Page
@@ -91,7 +90,7 @@ export function Audit() {
               <Empty title="No entries yet">Each change of this environment appears here.</Empty>
             )
           }
-          pager={<Pager of="entries" back={back} next={next} following={following} />}
+          pager={{ of: 'entries', back, next }}
         />
       </div>
     </Page>

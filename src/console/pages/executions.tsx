@@ -7,8 +7,8 @@ import { useServerName, useServers } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
-import { among, useCursor, useFilters } from '../parts/search-params.ts';
+import { List, type Column } from '../parts/records.tsx';
+import { chosen, useCursor, useFilters } from '../parts/search-params.ts';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { duration, Name, State, When } from '../parts/values.tsx';
@@ -23,6 +23,12 @@ const FILTERS = [
   'credentialId',
   'programId',
   'span',
+] as const;
+const OUTCOMES = [
+  { value: '', label: 'All' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'denied', label: 'Denied' },
 ] as const;
 const SPANS = [
   { value: '1', label: 'Last hour' },
@@ -40,7 +46,7 @@ export function Executions() {
   const list = useRest('/api/executions', {
     query: {
       ...wanted,
-      outcome: among(['succeeded', 'failed', 'denied'], outcome),
+      outcome: chosen(OUTCOMES, outcome),
       from: startOf(span),
       cursor,
       limit: 50,
@@ -48,7 +54,6 @@ export function Executions() {
     topics: cursor === '' ? ['executions'] : [],
   });
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
-  const following = list.data?.pagination.nextCursor;
 
   return (
     <Page
@@ -85,7 +90,7 @@ export function Executions() {
               </Empty>
             )
           }
-          pager={<Pager of="calls" back={back} next={next} following={following} />}
+          pager={{ of: 'calls', back, next }}
         />
       </div>
     </Page>
@@ -138,14 +143,9 @@ function Filters({ filters, change }: FilterProps) {
     <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
       <SegmentedControl
         aria-label="Outcome"
-        value={filters.outcome}
+        value={chosen(OUTCOMES, filters.outcome)}
         onChange={(outcome) => change({ outcome })}
-        data={[
-          { value: '', label: 'All' },
-          { value: 'succeeded', label: 'Succeeded' },
-          { value: 'failed', label: 'Failed' },
-          { value: 'denied', label: 'Denied' },
-        ]}
+        data={[...OUTCOMES]}
       />
       <Select
         label="Server"

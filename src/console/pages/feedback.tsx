@@ -4,7 +4,7 @@ import type { FruitlessSearch, ProblemReport } from '../api-types.ts';
 import { useServerName } from '../names.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
+import { List, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
 import { UserName } from '../parts/user-name.tsx';
 import { When } from '../parts/values.tsx';
@@ -55,7 +55,7 @@ function Reports() {
             Agents report with the tool report_problem_svc which description, refusal or answer misled them.
           </Empty>
         }
-        pager={<Pager of="reports" back={back} next={next} following={list.data?.pagination.nextCursor} />}
+        pager={{ of: 'reports', back, next }}
       />
     </Section>
   );

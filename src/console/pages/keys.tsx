@@ -21,7 +21,7 @@ import { ConfirmButton, SecretDialog, useAct, useSecret } from '../parts/acts.ts
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { People } from '../parts/people.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
+import { List, type Column } from '../parts/records.tsx';
 import { useCursor } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { some, State, When } from '../parts/values.tsx';
@@ -47,7 +47,6 @@ export function Keys() {
   const { cursor, next, back } = useCursor();
   const [secret, show, hide] = useSecret();
   const list = useRest('/api/keys', { query: { cursor, limit: 50 } });
-  const following = list.data?.pagination.nextCursor;
   return (
     <Page
       title="API keys"
@@ -61,7 +60,7 @@ export function Keys() {
           columns={columns(mayWrite, show)}
           keyOf={(row) => row.keyId}
           empty={<Empty title="No keys here">Create a key for each program that calls Gatehouse.</Empty>}
-          pager={<Pager of="keys" oldestFirst back={back} next={next} following={following} />}
+          pager={{ of: 'keys', oldestFirst: true, back, next }}
         />
       </div>
       <People />

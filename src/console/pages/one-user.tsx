@@ -121,31 +121,31 @@ function LastCalls({ userId }: { userId: string }) {
     topics: ['executions'],
   });
   return (
-    <List
-      label="Last calls"
-      list={list}
-      keyOf={(row) => row.executionId}
-      columns={[
-        {
-          label: 'Action',
-          cell: (row) => (
-            <Anchor component={Link} to={`/executions/${row.executionId}`} size="sm">
-              <Name value={`${row.connectorId}.${row.actionId}`} />
-            </Anchor>
-          ),
-        },
-        { label: 'Outcome', cell: (row) => <State value={row.outcome} /> },
-        { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
-      ]}
-      empty={<Empty title="No calls yet">Calls on behalf of this user appear here.</Empty>}
-      pager={
-        <Group p="sm" style={{ borderTop: '1px solid var(--line)' }}>
-          <Anchor component={Link} to={`/executions${query({ userId })}`} size="sm">
-            All calls of this user
-          </Anchor>
-        </Group>
-      }
-    />
+    <>
+      <List
+        label="Last calls"
+        list={list}
+        keyOf={(row) => row.executionId}
+        columns={[
+          {
+            label: 'Action',
+            cell: (row) => (
+              <Anchor component={Link} to={`/executions/${row.executionId}`} size="sm">
+                <Name value={`${row.connectorId}.${row.actionId}`} />
+              </Anchor>
+            ),
+          },
+          { label: 'Outcome', cell: (row) => <State value={row.outcome} /> },
+          { label: 'When', end: true, cell: (row) => <When at={row.at} /> },
+        ]}
+        empty={<Empty title="No calls yet">Calls on behalf of this user appear here.</Empty>}
+      />
+      <Group p="sm" style={{ borderTop: '1px solid var(--line)' }}>
+        <Anchor component={Link} to={`/executions${query({ userId })}`} size="sm">
+          All calls of this user
+        </Anchor>
+      </Group>
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import type { UserRecord } from '../api-types.ts';
 import { useAct } from '../parts/acts.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
-import { List, Pager, Records, type Column } from '../parts/records.tsx';
+import { List, Records, type Column } from '../parts/records.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
 import { TypedFilter } from '../parts/typed-filter.tsx';
@@ -42,7 +42,6 @@ export function UserList() {
     enabled: search.startsWith('usr_'),
   });
   const found = search.startsWith('usr_') && byId.data?.userId === search ? byId.data : undefined;
-  const following = list.data?.pagination.nextCursor;
   return (
     <Page
       title="Users"
@@ -91,7 +90,7 @@ export function UserList() {
                 </Empty>
               )
             }
-            pager={<Pager of="users" oldestFirst back={back} next={next} following={following} />}
+            pager={{ of: 'users', oldestFirst: true, back, next }}
           />
         )}
       </div>

@@ -7,8 +7,8 @@ import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { UserPicker } from '../parts/pickers.tsx';
-import { List, Pager, type Column } from '../parts/records.tsx';
-import { among, useCursor, useFilters } from '../parts/search-params.ts';
+import { List, type Column } from '../parts/records.tsx';
+import { chosen, useCursor, useFilters } from '../parts/search-params.ts';
 import { TypedFilter } from '../parts/typed-filter.tsx';
 import { UserName } from '../parts/user-name.tsx';
 import { count, State, When } from '../parts/values.tsx';
@@ -21,19 +21,19 @@ const STATES = [
   { value: 'active', label: 'Active' },
   { value: 'failing', label: 'Failing' },
   { value: 'disabled', label: 'Disabled' },
-];
+] as const;
 
 /** The webhook subscriptions of the environment, oldest first. */
 export function WebhookList() {
   const [filters, setFilters] = useFilters(FILTERS);
+  const state = chosen(STATES, filters.state);
   const { cursor, next, back } = useCursor();
   const list = useRest('/2023-03/one/webhooks', {
-    query: { ...filters, state: among(['active', 'failing', 'disabled'], filters.state), cursor, limit: 50 },
+    query: { ...filters, state, cursor, limit: 50 },
     topics: ['accounts'],
     everyMs: EVERY_MS,
   });
   const isFiltered = FILTERS.some((name) => filters[name] !== '');
-  const following = list.data?.pagination.nextCursor;
   return (
     <Page
       title="Webhooks"
@@ -43,9 +43,9 @@ export function WebhookList() {
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
         <SegmentedControl
           aria-label="State of the subscriptions"
-          value={filters.state}
-          onChange={(state) => setFilters({ state })}
-          data={STATES}
+          value={state}
+          onChange={(value) => setFilters({ state: value })}
+          data={[...STATES]}
         />
         <UserPicker
           label="User"
@@ -92,7 +92,7 @@ export function WebhookList() {
               </Empty>
             )
           }
-          pager={<Pager of="subscriptions" oldestFirst back={back} next={next} following={following} />}
+          pager={{ of: 'subscriptions', oldestFirst: true, back, next }}
         />
       </div>
     </Page>

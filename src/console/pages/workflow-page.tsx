@@ -8,7 +8,7 @@ import { Difference } from '../parts/difference.tsx';
 import { DocsLink } from '../parts/docs-link.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { List, Loading, Pager, UnpagedList, type Column } from '../parts/records.tsx';
+import { List, Loading, UnpagedList, type Column } from '../parts/records.tsx';
 import { Runs } from '../parts/runs.tsx';
 import { useCursor, useFilters } from '../parts/search-params.ts';
 import { ErrorNotice } from '../parts/error-notice.tsx';
@@ -95,15 +95,7 @@ function Installations({ workflowId }: { workflowId: string }) {
             <DocsLink to="workflows#installations">installations in the documentation</DocsLink>.
           </Empty>
         }
-        pager={
-          <Pager
-            of="installations"
-            oldestFirst
-            back={back}
-            next={next}
-            following={list.data?.pagination.nextCursor}
-          />
-        }
+        pager={{ of: 'installations', oldestFirst: true, back, next }}
       />
     </Section>
   );

@@ -5,26 +5,33 @@ import { useRest } from '../queries.ts';
 import { rest } from '../rest-client.ts';
 import { ConfirmButton } from './acts.tsx';
 import { Empty } from './empty.tsx';
-import { List, Pager, Records, type Column } from './records.tsx';
-import { among, useCursor, useFilters } from './search-params.ts';
+import { List, Records, type Column } from './records.tsx';
+import { chosen, useCursor, useFilters } from './search-params.ts';
 import { StateFilter } from './state-filter.tsx';
 import { duration, Id, Moment, some, State, When } from './values.tsx';
 
 /** No topic covers deliveries. */
 const EVERY_MS = 3000;
 const FILTERS = ['status'] as const;
+const STATUSES = [
+  { value: '', label: 'All' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'dead', label: 'Given up' },
+  { value: 'cancelled', label: 'Cancelled' },
+] as const;
 
 /** The deliveries of a subscription, newest first, with a filter in the address. */
 export function Deliveries({ subscriptionId, mayReplay }: { subscriptionId: string; mayReplay: boolean }) {
-  const [{ status }, change] = useFilters(FILTERS);
+  const [filters, change] = useFilters(FILTERS);
+  const status = chosen(STATUSES, filters.status);
   const { cursor, next, back } = useCursor();
   const [shownId, setShown] = useState<string>();
   const list = useRest('/webhooks/{subscriptionId}/deliveries', {
     path: { subscriptionId },
-    query: { status: among(['waiting', 'succeeded', 'dead', 'cancelled'], status), cursor, limit: 25 },
+    query: { status, cursor, limit: 25 },
     everyMs: cursor === '' ? EVERY_MS : false,
   });
-  const following = list.data?.pagination.nextCursor;
   const shown = list.data?.data.find(({ deliveryId }) => deliveryId === shownId);
   return (
     <Stack>
@@ -32,13 +39,7 @@ export function Deliveries({ subscriptionId, mayReplay }: { subscriptionId: stri
         label="State of the deliveries"
         value={status}
         onChange={(value) => change({ status: value })}
-        data={[
-          { value: '', label: 'All' },
-          { value: 'waiting', label: 'Waiting' },
-          { value: 'succeeded', label: 'Succeeded' },
-          { value: 'dead', label: 'Given up' },
-          { value: 'cancelled', label: 'Cancelled' },
-        ]}
+        data={STATUSES}
       />
       <div>
         <List
@@ -53,7 +54,7 @@ export function Deliveries({ subscriptionId, mayReplay }: { subscriptionId: stri
               <Empty title="No deliveries yet">Send a test event to see one.</Empty>
             )
           }
-          pager={<Pager of="deliveries" back={back} next={next} following={following} />}
+          pager={{ of: 'deliveries', back, next }}
         />
       </div>
       <Modal

@@ -68,10 +68,11 @@ export function Loading({ rows = 5 }: { rows?: number }) {
 interface ListProps<T> extends Omit<RecordsProps<T>, 'rows'> {
   list: UseQueryResult<Page<T>>;
   empty: ReactNode;
-  pager?: ReactNode;
+  /** The steps of useCursor(), and the words of the buttons. */
+  pager?: Omit<PagerProps, 'following'>;
 }
 
-/** A page of a list in each of its states: loading, failed, empty, filled. */
+/** A page of a list in each of its states: loading, failed, empty, filled. Buttons lead to the pages around it. */
 export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
   if (list.isPending) return <Loading />;
   if (list.isError && !list.data)
@@ -83,7 +84,7 @@ export function List<T>({ list, empty, pager, ...records }: ListProps<T>) {
   return (
     <>
       {list.data.data.length === 0 ? empty : <Records {...records} rows={list.data.data} />}
-      {pager}
+      {pager && <Pager {...pager} following={list.data.pagination.nextCursor} />}
     </>
   );
 }
@@ -105,21 +106,17 @@ export function UnpagedList<T>({ list, empty, ...records }: UnpagedListProps<T>)
   return list.data.length === 0 ? empty : <Records {...records} rows={list.data} />;
 }
 
-/** Buttons to the page before and the next page of a list with cursors, which useCursor() keeps. */
-export function Pager({
-  of,
-  oldestFirst = false,
-  back,
-  next,
-  following,
-}: Omit<ReturnType<typeof useCursor>, 'cursor'> & {
+interface PagerProps extends Omit<ReturnType<typeof useCursor>, 'cursor'> {
   /** The word for the records, such as `calls`. */
   of: string;
   /** Whether the list begins with the oldest record. */
   oldestFirst?: boolean;
   /** Cursor of the next page; undefined on the last one. */
   following: string | undefined;
-}) {
+}
+
+/** Buttons to the page before and the next page of a list with cursors, which useCursor() keeps. */
+function Pager({ of, oldestFirst = false, back, next, following }: PagerProps) {
   if (!back && following === undefined) return null;
   const [first, before, after] = oldestFirst ? ['Oldest', 'Earlier', 'Later'] : ['Newest', 'Newer', 'Older'];
   return (

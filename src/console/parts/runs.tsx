@@ -4,14 +4,22 @@ import type { RunRecord } from '../api-types.ts';
 import { useRest } from '../queries.ts';
 import { isObject } from '../rest-client.ts';
 import { Empty } from './empty.tsx';
-import { List, Pager, type Column } from './records.tsx';
-import { among, useCursor, useFilters } from './search-params.ts';
+import { List, type Column } from './records.tsx';
+import { chosen, useCursor, useFilters } from './search-params.ts';
 import { StateFilter } from './state-filter.tsx';
 import { UserName } from './user-name.tsx';
 import { duration, State, When } from './values.tsx';
 
 const FILTERS = ['status'] as const;
-const STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
+const STATUSES = [
+  { value: '', label: 'All' },
+  { value: 'queued', label: 'Queued' },
+  { value: 'running', label: 'Running' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'cancelled', label: 'Cancelled' },
+] as const;
 /** No topic covers the changes of a run between its begin and its end. */
 const EVERY_MS = 5000;
 
@@ -24,24 +32,21 @@ export function Runs({
   workflowId?: string;
   nameOf?: (workflowId: string) => string;
 }) {
-  const [{ status }, change] = useFilters(FILTERS);
+  const [filters, change] = useFilters(FILTERS);
+  const status = chosen(STATUSES, filters.status);
   const { cursor, next, back } = useCursor();
   const list = useRest('/runs', {
-    query: { workflowId, status: among(STATUSES, status), cursor, limit: 25 },
+    query: { workflowId, status, cursor, limit: 25 },
     topics: cursor === '' ? ['runs'] : [],
     everyMs: cursor === '' ? EVERY_MS : false,
   });
-  const following = list.data?.pagination.nextCursor;
   return (
     <Stack>
       <StateFilter
         label="State of the runs"
         value={status}
         onChange={(value) => change({ status: value })}
-        data={[
-          { value: '', label: 'All' },
-          ...STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
-        ]}
+        data={STATUSES}
       />
       <div className="card">
         <List
@@ -59,7 +64,7 @@ export function Runs({
               </Empty>
             )
           }
-          pager={<Pager of="runs" back={back} next={next} following={following} />}
+          pager={{ of: 'runs', back, next }}
         />
       </div>
     </Stack>

@@ -25,9 +25,12 @@ export function useFilters<Name extends string>(
   return [Object.fromEntries(entries) as Record<Name, string>, change];
 }
 
-/** Returns the value of a filter where the API knows it; else an empty text, which is not sent. */
-export function among<const Known extends string>(known: readonly Known[], value: string): Known | '' {
-  return known.find((one) => one === value) ?? '';
+/** Returns the choice with a value of the address, or the first one, where the address has no choice or an unknown one. */
+export function chosen<const Value extends string>(
+  choices: readonly [{ value: Value }, ...{ value: Value }[]],
+  value: string,
+): Value {
+  return (choices.find((one) => one.value === value) ?? choices[0]).value;
 }
 
 /**

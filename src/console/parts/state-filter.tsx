@@ -10,7 +10,7 @@ export function StateFilter({
 }: {
   label: string;
   value: string;
-  data: { value: string; label: string }[];
+  data: readonly { value: string; label: string }[];
   onChange: (value: string) => void;
 }) {
   const row = useRef<HTMLDivElement>(null);
@@ -19,7 +19,7 @@ export function StateFilter({
   }, [value]);
   return (
     <Group ref={row} style={{ overflowX: 'auto' }}>
-      <SegmentedControl aria-label={label} value={value} onChange={onChange} data={data} />
+      <SegmentedControl aria-label={label} value={value} onChange={onChange} data={[...data]} />
     </Group>
   );
 }
