@@ -1,5 +1,10 @@
 import type { RequestBodyOption } from 'openapi-fetch';
-import type { HttpMethod, RequiredKeysOf, SuccessResponse } from 'openapi-typescript-helpers';
+import type {
+  HttpMethod,
+  PathsWithMethod,
+  RequiredKeysOf,
+  SuccessResponse,
+} from 'openapi-typescript-helpers';
 import type { Page } from './list-reading.ts';
 
 /* The request and the answer of an address, read out of the types of the OpenAPI document. */
@@ -8,6 +13,19 @@ import type { Page } from './list-reading.ts';
 export type OperationAt<Paths, P extends keyof Paths, M extends HttpMethod> = M extends keyof Paths[P]
   ? Paths[P][M]
   : never;
+
+/** A method as a request writes it. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** The addresses that have a method. */
+export type PathWith<Paths extends object, M extends Method> = PathsWithMethod<Paths, Lowercase<M>>;
+
+/** The operation of a method, as a request writes it, at an address. */
+export type OperationOf<Paths extends object, M extends Method, P extends PathWith<Paths, M>> = OperationAt<
+  Paths,
+  P,
+  Lowercase<M>
+>;
 
 /** The JSON of the successful answer of an operation. */
 export type ValueOf<Operation> = Operation extends {

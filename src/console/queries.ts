@@ -1,14 +1,14 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
-import type { Page, Position } from '../client/list-reading.ts';
+import { records, type Page, type Position } from '../client/list-reading.ts';
 import type { ListPathOf, Optional, RecordIn } from '../client/operation-types.ts';
 import type { Session, SessionAnswer } from './console-paths.ts';
 import {
   addressOf,
   readAny,
   RestError,
-  type AnyRequest,
+  type ConsoleRequest,
   type Paths,
-  type PathWith,
+  type ReadPath,
   type RequestTo,
   type ValueAt,
 } from './rest-client.ts';
@@ -48,11 +48,11 @@ interface ReadOptions {
   everyMs?: number | false;
 }
 
-type Reading = AnyRequest & ReadOptions;
-type ReadOf<P extends PathWith<'GET'>> = Omit<RequestTo<'GET', P>, 'body' | 'signal'> & ReadOptions;
+type Reading = ConsoleRequest & ReadOptions;
+type ReadOf<P extends ReadPath> = Omit<RequestTo<'GET', P>, 'body' | 'signal'> & ReadOptions;
 
 /** Reads an address of the API, and again when a topic of it changes. */
-export function useRest<P extends PathWith<'GET'>>(path: P, ...[reading]: Optional<ReadOf<P>>) {
+export function useRest<P extends ReadPath>(path: P, ...[reading]: Optional<ReadOf<P>>) {
   const { topics = [], enabled, everyMs, ...request }: Reading = reading ?? {};
   return useQuery({
     queryKey: keyOf(path, request),
@@ -64,7 +64,7 @@ export function useRest<P extends PathWith<'GET'>>(path: P, ...[reading]: Option
   });
 }
 
-type ListPath = ListPathOf<Paths> & PathWith<'GET'>;
+type ListPath = ListPathOf<Paths> & ReadPath;
 
 /** Reads all pages of a list that stays short, such as the versions of a workflow. Other lists have a pager. */
 export function useAll<P extends ListPath>(path: P, ...[reading]: Optional<ReadOf<P>>) {
@@ -72,22 +72,20 @@ export function useAll<P extends ListPath>(path: P, ...[reading]: Optional<ReadO
   return useQuery({
     queryKey: [...keyOf(path, request), 'all'],
     queryFn: async ({ signal }) => {
-      const all: RecordIn<ValueAt<'GET', P>>[] = [];
-      let position: Position = { offset: 0 };
-      for (;;) {
+      type One = RecordIn<ValueAt<'GET', P>>;
+      const read = (position: Position) => {
         const query = { ...request.query, limit: 50, ...position };
-        const page = await readAny<Page<(typeof all)[number]>>('GET', path, { ...request, query, signal });
-        all.push(...page.data);
-        if (!page.pagination.hasMore) return all;
-        const cursor = page.pagination.nextCursor;
-        position = cursor ? { cursor } : { offset: all.length };
-      }
+        return readAny<Page<One>>('GET', path, { ...request, query, signal });
+      };
+      const all: One[] = [];
+      for await (const one of records(read)) all.push(one);
+      return all;
     },
     meta: { topics: ['administration', ...topics] },
     enabled,
   });
 }
 
-function keyOf(path: string, request: AnyRequest): unknown[] {
+function keyOf(path: string, request: ConsoleRequest): unknown[] {
   return [addressOf(path, request), request.userId ?? null];
 }

@@ -1,10 +1,12 @@
-import type { PathsWithMethod } from 'openapi-typescript-helpers';
+import { defaultPathSerializer } from 'openapi-fetch';
 import type { paths } from '../../data/api-types.ts';
 import type {
-  AnyRequest as Sent,
+  AnyRequest,
   Known,
-  OperationAt,
+  Method,
+  OperationOf,
   Optional,
+  PathWith,
   SentTo,
   ValueOf,
 } from '../client/operation-types.ts';
@@ -14,16 +16,14 @@ import { BASE } from './page-facts.ts';
 
 /** The addresses of the REST API and those of the console itself. */
 export type Paths = paths & ConsolePaths;
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-export type PathWith<M extends Method> = PathsWithMethod<Paths, Lowercase<M>>;
-type OperationOf<M extends Method, P extends PathWith<M>> = OperationAt<Paths, P, Lowercase<M>>;
+export type ReadPath = PathWith<Paths, 'GET'>;
 
 /** The value of a successful answer. */
-export type ValueAt<M extends Method, P extends PathWith<M>> = ValueOf<OperationOf<M, P>>;
+export type ValueAt<M extends Method, P extends PathWith<Paths, M>> = ValueOf<OperationOf<Paths, M, P>>;
 
 /** A request to an address: its parameters, its body and its end user, as the OpenAPI document says. */
-export type RequestTo<M extends Method, P extends PathWith<M>> = Known<
-  Fillable<SentTo<OperationOf<M, P>>> & UserOf<OperationOf<M, P>> & { signal?: AbortSignal }
+export type RequestTo<M extends Method, P extends PathWith<Paths, M>> = Known<
+  Fillable<SentTo<OperationOf<Paths, M, P>>> & UserOf<OperationOf<Paths, M, P>> & { signal?: AbortSignal }
 >;
 type Fillable<T> = { [K in keyof T]: K extends 'query' ? WithEmpty<T[K]> : T[K] };
 type WithEmpty<T> = { [Name in keyof T]: T[Name] | '' };
@@ -32,7 +32,7 @@ type UserOf<Operation> = Operation extends { parameters: { header: { 'x-svc-user
   : { userId?: string | undefined };
 
 /** A request without the types of its address. Values of the query that are empty are left out. */
-export interface AnyRequest extends Sent {
+export interface ConsoleRequest extends AnyRequest {
   /** The end user of the call. */
   userId?: string | undefined;
   signal?: AbortSignal;
@@ -69,7 +69,7 @@ export function whenSignedOut(run: () => void): void {
 }
 
 /** Sends a request with the session's cookie. */
-export function send(method: Method, address: string, request: AnyRequest = {}): Promise<Response> {
+export function send(method: Method, address: string, request: ConsoleRequest = {}): Promise<Response> {
   const { body, userId, signal } = request;
   return fetch(`${BASE}${address}`, {
     method,
@@ -95,7 +95,7 @@ export type Answer<Value = unknown> = ({ ok: true; body: Value } | { ok: false; 
 };
 
 /** Calls the API, and returns refusals like other answers. @throws Error when Gatehouse cannot be reached. */
-export function exchange<M extends Method, P extends PathWith<M>>(
+export function exchange<M extends Method, P extends PathWith<Paths, M>>(
   method: M,
   path: P,
   ...[request]: Optional<RequestTo<M, P>>
@@ -104,7 +104,7 @@ export function exchange<M extends Method, P extends PathWith<M>>(
 }
 
 /** Calls the API. @throws RestError with the sentence of the answer; Error when Gatehouse cannot be reached. */
-export function rest<M extends Method, P extends PathWith<M>>(
+export function rest<M extends Method, P extends PathWith<Paths, M>>(
   method: M,
   path: P,
   ...[request]: Optional<RequestTo<M, P>>
@@ -113,7 +113,7 @@ export function rest<M extends Method, P extends PathWith<M>>(
 }
 
 /** Calls the API as rest() does, where the caller has checked the types of the address. */
-export async function readAny<Value>(method: Method, path: string, request?: AnyRequest): Promise<Value> {
+export async function readAny<Value>(method: Method, path: string, request?: ConsoleRequest): Promise<Value> {
   const answer = await exchangeAny<Value>(method, path, request);
   if (answer.ok) return answer.body;
   throw new RestError(answer.status, isObject(answer.body) ? answer.body : {});
@@ -122,7 +122,7 @@ export async function readAny<Value>(method: Method, path: string, request?: Any
 async function exchangeAny<Value>(
   method: Method,
   path: string,
-  request: AnyRequest = {},
+  request: ConsoleRequest = {},
 ): Promise<Answer<Value>> {
   const start = performance.now();
   const response = await reach(method, addressOf(path, request), request);
@@ -135,7 +135,7 @@ async function exchangeAny<Value>(
   return response.ok ? { ...facts, ok: true, body: body as Value } : { ...facts, ok: false, body };
 }
 
-async function reach(method: Method, address: string, request: AnyRequest): Promise<Response> {
+async function reach(method: Method, address: string, request: ConsoleRequest): Promise<Response> {
   try {
     return await send(method, address, request);
   } catch (cause) {
@@ -148,9 +148,7 @@ async function reach(method: Method, address: string, request: AnyRequest): Prom
 
 /** Returns the address of a request, with its parameters. */
 export function addressOf(template: string, { path = {}, query: values = {} }: AnyRequest): string {
-  return (
-    template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(path[name]))) + query(values)
-  );
+  return defaultPathSerializer(template, path) + query(values);
 }
 
 /** Returns a query string of the values that are set. */

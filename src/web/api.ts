@@ -1,6 +1,13 @@
-import type { PathsWithMethod } from 'openapi-typescript-helpers';
 import type { components, paths } from '../../data/api-types.ts';
-import type { Known, OperationAt, Optional, SentTo, ValueOf } from '../client/operation-types.ts';
+import type {
+  Known,
+  Method,
+  OperationOf,
+  Optional,
+  PathWith,
+  SentTo,
+  ValueOf,
+} from '../client/operation-types.ts';
 
 /* The connect routes of the service, as this page uses them: same origin, JSON. */
 
@@ -89,18 +96,16 @@ export function isOver({ code }: Problem): boolean {
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-type PathWith<M extends Method> = PathsWithMethod<paths, Lowercase<M>>;
-type OperationOf<M extends Method, P extends PathWith<M>> = OperationAt<paths, P, Lowercase<M>>;
-
 /** The value of a successful answer. */
-export type ValueAt<M extends Method, P extends PathWith<M>> = ValueOf<OperationOf<M, P>>;
+export type ValueAt<M extends Method, P extends PathWith<paths, M>> = ValueOf<OperationOf<paths, M, P>>;
 
 /** The parameters and the body of a request. `last`: the page goes away, and the request is still sent. */
-type Sent<M extends Method, P extends PathWith<M>> = Known<SentTo<OperationOf<M, P>> & { last?: boolean }>;
+type Sent<M extends Method, P extends PathWith<paths, M>> = Known<
+  SentTo<OperationOf<paths, M, P>> & { last?: boolean }
+>;
 
 /** Sends one request. A refusal and a network failure are answers too; it never throws. */
-export type Call = <M extends Method, P extends PathWith<M>>(
+export type Call = <M extends Method, P extends PathWith<paths, M>>(
   method: M,
   path: P,
   ...sent: Optional<Sent<M, P>>
