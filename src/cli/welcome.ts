@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync, closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -15,7 +15,7 @@ import { SANDBOX_ID } from '../connectors/catalog.ts';
 import { createCredential } from '../credentials/credential-records.ts';
 import { createUser } from '../identity/users.ts';
 import { createServer } from '../servers/server-records.ts';
-import { makeFolder } from '../lib/folders.ts';
+import { replaceFile } from '../lib/replace-file.ts';
 import { CommandError } from './faults.ts';
 
 /**
@@ -200,26 +200,15 @@ async function createDemonstration(context: OpenContext): Promise<Demonstration>
 }
 
 /**
- * Writes the file as a whole or not at all, synced to the disk, readable by this user alone. It replaces the file of
- * an earlier store, whose keys are dead.
+ * Writes the file of the first keys. It replaces the file of an earlier store, whose keys are dead.
  * @throws CommandError when it cannot be written.
  */
 function writeFirstKeys(config: Pick<Config, 'home'>, text: string): string {
   const file = firstKeysFile(config);
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    makeFolder(config.home);
-    const fd = openSync(draft, 'wx', 0o600);
-    try {
-      writeSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(draft, file);
+    replaceFile(file, text);
     return file;
   } catch (error) {
-    rmSync(draft, { force: true });
     const reason = thrownMessage(error);
     throw new CommandError(
       `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
