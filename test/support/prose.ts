@@ -95,7 +95,7 @@ function titlesOf(text: string): Title[] {
   });
 }
 
-/** Returns `test` for `test(…)`, `test.skip(…)` and `test.each(…)(…)`. */
+/** Returns the name at the beginning of a called expression: `test` for `test.each(…)(…)`. */
 function calledName(node: Node): unknown {
   const inner = node['callee'] ?? node['object'] ?? node['tag'];
   return isNode(inner) ? calledName(inner) : node['name'];
