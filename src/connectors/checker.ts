@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { memoByText } from '../lib/memo.ts';
+import { once } from '../lib/memo.ts';
 
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
@@ -22,21 +22,13 @@ export function fileState(path: string): string {
 }
 
 /** Returns the state of that code as it was when this process first asked, because an update may replace the files. */
-export function checkerState(): string {
-  return stateOfFolder(OWN_FOLDER);
-}
-
-const stateOfFolder = memoByText(1, () => checkerFiles().map(fileState).join(''));
+export const checkerState = once(() => checkerFiles().map(fileState).join(''));
 
 /**
  * Returns a hash of that code: equal on all machines that run one release. A definition that other code checked may
  * lack members, and other code may find other faults.
  */
-export function checkerHash(): string {
-  return hashOfFolder(OWN_FOLDER);
-}
-
-const hashOfFolder = memoByText(1, () => {
+export const checkerHash = once(() => {
   const hash = createHash('sha256');
   for (const path of checkerFiles()) hash.update(readFileSync(path, 'utf8')).update('\n');
   return hash.digest('base64url');

@@ -26,6 +26,12 @@ export function memoByObject<K extends WeakKey, T extends {}>(compute: (key: K) 
   };
 }
 
+/** Returns a function that computes a value at its first call. */
+export function once<T>(compute: () => T): () => T {
+  let computed: { value: T } | undefined;
+  return () => (computed ??= { value: compute() }).value;
+}
+
 /** Returns a function that loads a value at its first call. A load that rejects is repeated at the next call. */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;

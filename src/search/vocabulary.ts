@@ -1,3 +1,4 @@
+import { once } from '../lib/memo.ts';
 import { lexiconOf, matchAt, tokensOf, conceptTerm, type Lexicon, type Token } from './lexicon.ts';
 import { LANGUAGES, readWordLists, type WordLists } from './word-lists.ts';
 
@@ -34,14 +35,8 @@ export interface Vocabulary {
   works: ReadonlySet<string>;
 }
 
-let vocabulary: Vocabulary | undefined;
-
 /** Reads the words at the first search, because reading them would take a tenth of the start. */
-export function vocabularyOf(): Vocabulary {
-  return (vocabulary ??= readVocabulary());
-}
-
-function readVocabulary(): Vocabulary {
+export const vocabularyOf = once((): Vocabulary => {
   const shared = readWordLists('en');
   const english = lexiconOf(shared, true);
   const byLanguage = new Map<string, Lexicon>(
@@ -57,7 +52,7 @@ function readVocabulary(): Vocabulary {
     things: namesOf(shared.things),
     works: namesOf(shared.work),
   };
-}
+});
 
 function namesOf(concepts: WordLists['things']): Set<string> {
   return new Set(Object.keys(concepts).map(conceptTerm));

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { packagePath } from '../../package.ts';
+import { once } from '../../lib/memo.ts';
 
 /** The meaning of an API field, with an example value. */
 export interface FieldText {
@@ -10,7 +11,6 @@ export interface FieldText {
 }
 
 const texts = z.record(z.string(), z.union([z.string(), z.tuple([z.string(), z.unknown()])]));
-let fields: Map<string, FieldText> | undefined;
 
 /** Models and requests whose fields have the same meaning as those of another model. */
 const ALIKE: Record<string, string> = {
@@ -47,15 +47,14 @@ export function fieldText(path: string): FieldText | undefined {
     ...(alike === undefined ? [] : [`${alike}.${name}`]),
     name,
   ];
-  fields ??= readFields();
   for (const key of keys) {
-    const text = fields.get(key);
+    const text = readFields().get(key);
     if (text) return text;
   }
   return undefined;
 }
 
-function readFields(): Map<string, FieldText> {
+const readFields = once((): Map<string, FieldText> => {
   const entries = texts.parse(parse(readFileSync(packagePath('data/api-fields.yaml'), 'utf8')));
   return new Map(
     Object.entries(entries).map(([name, text]) => {
@@ -63,4 +62,4 @@ function readFields(): Map<string, FieldText> {
       return [name, { description, ...(example === undefined ? {} : { example }) }];
     }),
   );
-}
+});

@@ -9,6 +9,7 @@ import { CANCELLED } from '../scope/elicitation.ts';
 import { inputRequired, type InputAnswers } from '../scope/input.ts';
 import type { ToolScope } from '../scope/tool.ts';
 import type { Question } from '../../upstream/upstream-call.ts';
+import { once } from '../../lib/memo.ts';
 
 /*
  * Actions whose app answers with MCP content (`response: {body: content}`).
@@ -21,7 +22,7 @@ const MAX_ROUNDS = 10;
 const STEP = 'app';
 
 /** Builds the checks of app answers, at the first answer. */
-function makeShapes() {
+const shapes = once(() => {
   const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64');
   const annotations = z
     .object({
@@ -75,13 +76,11 @@ function makeShapes() {
     requestState: z.string().max(16_384).optional(),
   });
   return { blocks, messages, questions };
-}
-
-let shapes: Shapes | undefined;
+});
 
 /** The result of a tool or a prompt, as the app wrote it. */
 export type Content = z.infer<Shapes['blocks']> | z.infer<Shapes['messages']>;
-type Shapes = ReturnType<typeof makeShapes>;
+type Shapes = ReturnType<typeof shapes>;
 
 /** Returns whether a structured answer is MCP content already. */
 export function isContent(answer: JsonObject): boolean {
@@ -99,7 +98,7 @@ export async function runContent(
   run: (answers?: JsonObject) => Promise<ExecuteResult>,
 ): Promise<Content> {
   const { inputs } = scope;
-  const { blocks, messages, questions } = (shapes ??= makeShapes());
+  const { blocks, messages, questions } = shapes();
   const before = inputs?.answersOf(STEP);
   let answers = before
     ? toApp(before.answers, before.kept)
@@ -134,7 +133,7 @@ export function withAccount(answer: JsonObject, account: JsonObject | undefined)
 
 /** Returns the messages of a prompt of an app. @throws GatehouseError `upstream_failed` for anything else */
 export function messagesOf(data: JsonObject): z.infer<Shapes['messages']> {
-  const read = (shapes ??= makeShapes()).messages.safeParse(data);
+  const read = shapes().messages.safeParse(data);
   if (!read.success) throw failed('answered with something that is not a prompt');
   return read.data;
 }
